@@ -69,11 +69,11 @@ fn fio() -> Result<(), String> {
         }
     }
     let program = build(&copy)?;
-    run(&mut effects(&program, &copy))?;
+    run(&mut effects_test(&program, &copy))?;
     println!("| line | reading | noticed |\n| --- | --- | --- |");
     let mut missed = 0;
     for (number, site) in sites.iter().enumerate() {
-        let noticed = fails(effects(&program, &copy).env("FATHOM_MUTANT", number.to_string()))?;
+        let noticed = fails(effects_test(&program, &copy).env("FATHOM_MUTANT", number.to_string()))?;
         missed += usize::from(!noticed);
         let answer = if noticed { "yes" } else { "**no**" };
         println!("| {}:{} | `{}` | {answer} |", site.file, site.line, site.text);
@@ -106,7 +106,7 @@ fn build(copy: &Path) -> Result<PathBuf, String> {
     }
 }
 
-fn effects(program: &Path, copy: &Path) -> Command {
+fn effects_test(program: &Path, copy: &Path) -> Command {
     let mut command = Command::new(program);
     // The folder in which Cargo runs tests.
     command

@@ -4,7 +4,7 @@
 //! which our threads waited for a processor. An average over the window could not distinguish a
 //! disk whose credits ran out halfway from a generator that was always slow.
 
-use model::environment::BusyProgram;
+use model::environment::{BusyProgram, is_kernel_thread};
 use model::observation::{Observation, Second};
 use model::{Bytes, Nanos};
 
@@ -328,17 +328,18 @@ fn describe_busy_processors(others: &OtherActivity) -> String {
 }
 
 /// Appends the programs that did at least a tenth of that much I/O. The kernel counts a program's
-/// bytes over all devices, so this does not prove that they used this one.
+/// bytes over all devices, so this does not prove that they used this one. Kernel threads have no
+/// names here, because a user cannot stop them.
 pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
-    let large = programs
-        .iter()
-        .filter(|program| 10 * program.bytes.0 >= moved.0)
-        .take(3);
-    let name = |program: &BusyProgram| format!("{} (pid {})", program.name, program.process);
-    let names: Vec<String> = large.map(name).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!("{PROGRAMS}{}", names.join(", ")),
+    let mut large: Vec<&BusyProgram> = programs.iter().collect();
+    large.retain(|program| 10 * program.bytes.0 >= moved.0);
+    let stoppable = large.iter().filter(|program| !is_kernel_thread(&program.name));
+    let name = |program: &&BusyProgram| format!("{} (pid {})", program.name, program.process);
+    let names: Vec<String> = stoppable.take(3).map(name).collect();
+    match (names.is_empty(), large.is_empty()) {
+        (true, true) => String::new(),
+        (true, false) => format!("{PROGRAMS}kernel threads of other I/O"),
+        (false, _) => format!("{PROGRAMS}{}", names.join(", ")),
     }
 }
 

@@ -117,7 +117,7 @@ pub struct Burst {
 
 /// The duration of a full bucket of `capacity` at `ceiling` per second with `refill` per second.
 /// All are in the same unit. `None` for figures that are not positive (the refill may be 0).
-pub fn burst(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
+pub fn burst_times(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
     let usable = capacity > 0.0 && ceiling > 0.0 && refill >= 0.0;
     (usable && capacity.is_finite() && ceiling.is_finite() && refill.is_finite()).then(|| Burst {
         lasts_sec: (ceiling > refill).then(|| capacity / (ceiling - refill)),
@@ -127,7 +127,7 @@ pub fn burst(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
 
 /// The block size in bytes above which the bandwidth limit binds instead of the IOPS limit: bs* =
 /// bandwidth / IOPS. `None` unless both are positive.
-pub fn crossover(bytes_per_sec: f64, iops: f64) -> Option<f64> {
+pub fn crossover_block_size(bytes_per_sec: f64, iops: f64) -> Option<f64> {
     (bytes_per_sec > 0.0 && iops > 0.0).then(|| bytes_per_sec / iops)
 }
 
@@ -240,21 +240,25 @@ mod tests {
             (900.0, 18_000.0),
         ] {
             let refill = f64::max(100.0, 3.0 * gib);
-            near(burst(5.4e6, refill, 3000.0).unwrap().lasts_sec.unwrap(), seconds, 1.0);
+            near(
+                burst_times(5.4e6, refill, 3000.0).unwrap().lasts_sec.unwrap(),
+                seconds,
+                1.0,
+            );
         }
         // st1 and sc1 of 1 TiB: 1 TiB of credits, in MiB.
-        near(burst(MIB, 40.0, 250.0).unwrap().lasts_sec.unwrap(), 4993.0, 1.0);
-        near(burst(MIB, 12.0, 80.0).unwrap().lasts_sec.unwrap(), 15_420.0, 1.0);
+        near(burst_times(MIB, 40.0, 250.0).unwrap().lasts_sec.unwrap(), 4993.0, 1.0);
+        near(burst_times(MIB, 12.0, 80.0).unwrap().lasts_sec.unwrap(), 15_420.0, 1.0);
         // Azure: half an hour at 3,500; refilled in 14.1 h (P4), 3.0 h (P10), 15.7 min (P20).
         for (refill, hours) in [(120.0, 14.083), (500.0, 3.0), (2300.0, 15.652 / 60.0)] {
             let credits = (3500.0 - refill) * 1800.0;
-            let found = burst(credits, refill, 3500.0).unwrap();
+            let found = burst_times(credits, refill, 3500.0).unwrap();
             near(found.lasts_sec.unwrap(), 1800.0, 1e-6);
             near(found.refills_sec.unwrap() / 3600.0, hours, 0.001);
         }
-        assert_eq!(burst(5.4e6, 3000.0, 3000.0).unwrap().lasts_sec, None);
-        assert_eq!(burst(5.4e6, 0.0, 3000.0).unwrap().refills_sec, None);
-        assert_eq!(burst(0.0, 1.0, 2.0), None);
+        assert_eq!(burst_times(5.4e6, 3000.0, 3000.0).unwrap().lasts_sec, None);
+        assert_eq!(burst_times(5.4e6, 0.0, 3000.0).unwrap().refills_sec, None);
+        assert_eq!(burst_times(0.0, 1.0, 2.0), None);
     }
 
     #[test]
@@ -267,8 +271,8 @@ mod tests {
             (125.0 * MIB, 3000.0, 42.7),
             (1000.0 * MIB, 40_000.0, 25.6),
         ] {
-            near(crossover(bytes, iops).unwrap() / 1024.0, kib, 0.06);
+            near(crossover_block_size(bytes, iops).unwrap() / 1024.0, kib, 0.06);
         }
-        assert_eq!(crossover(0.0, 1.0), None);
+        assert_eq!(crossover_block_size(0.0, 1.0), None);
     }
 }

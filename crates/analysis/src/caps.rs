@@ -3,7 +3,7 @@
 use model::Direction;
 use model::observation::{IoStats, Observation};
 
-pub use model::caps::{ABOVE, Applies, BELOW, LayerKind, Limit, LimitLayer};
+pub use model::caps::{Applies, LayerKind, Limit, LimitLayer, TOLERANCE_ABOVE, TOLERANCE_BELOW};
 
 /// Demand on a layer per second, in the layer's own units.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -95,7 +95,7 @@ pub(crate) fn three_digits(value: f64) -> String {
 }
 
 /// A change as signed percent, or as a factor: `+36 %`, `-0.40 %`, `12 times`.
-pub(crate) fn format_change(ratio: f64) -> String {
+pub fn format_change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     // Near -100 % more digits are needed, so that a small remainder is not rounded to nothing.
     let left = ratio * 100.0;

@@ -33,5 +33,5 @@ pub mod verdict;
 
 pub use checks::{LevelChange, check, level_changes};
 pub use diagnosis::find_dips;
-pub use figures::round_to_three_digits;
+pub use figures::{format_change, round_to_three_digits};
 pub use shifts::find_stalls;

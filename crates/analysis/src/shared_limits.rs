@@ -195,7 +195,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
             None => [paths[1], paths[0]],
         };
         let describe_sum = describe_sum(taken, layer);
-        return match demanded <= sum.high * (1.0 + caps::ABOVE) {
+        return match demanded <= sum.high * (1.0 + caps::TOLERANCE_ABOVE) {
             // Each path carries at most its own limit, so reaching the sum means reaching both.
             true if sum.is_reached_by(demanded) => vec![format!(
                 "Both limits of the machine are reached. {describe_sum}, so part of the load took the {other} path. \

@@ -19,7 +19,7 @@ use crate::compressed::LogWriter;
 use crate::saved::failed_to;
 
 /// Upper limit of open files. The operation log is read again for each further batch.
-const MAX_OPEN: usize = 128;
+const MAX_OPEN_FILES: usize = 128;
 
 /// Writes the logs of all workers below `folder` and returns their paths. `requests` has an entry
 /// for each job of the plan, over all steps. Logs of single operations are converted from the
@@ -59,7 +59,7 @@ pub fn write_fio_logs_with_suffix(
             let whole = write_summary(file, &mut part).and_then(|()| part.finish());
             written.push((file, whole.map_err(failed_to("write", &path))?));
         }
-        for batch in from_operations.chunks(MAX_OPEN) {
+        for batch in from_operations.chunks(MAX_OPEN_FILES) {
             written.extend(write_operations(results, batch, folder)?);
         }
     }

@@ -91,8 +91,8 @@ fn an_entry_has_the_listed_facts_and_the_exact_result() {
     assert!((job.bytes_per_sec.unwrap() - whole.bytes.0 as f64 / seconds).abs() < 1e-3);
     assert_eq!(job.p50_ns, Some(whole.latency().quantile(0.5) as f64));
     assert!(job.facts.iter().any(|fact| fact.name == "kernel"));
-    assert_eq!(history.document(id).unwrap(), fs::read(&saved).unwrap());
-    assert_eq!(history.saved(id).unwrap(), Saved::Run(Box::new(mixed)));
+    assert_eq!(history.read_document(id).unwrap(), fs::read(&saved).unwrap());
+    assert_eq!(history.read_saved(id).unwrap(), Saved::Run(Box::new(mixed)));
 }
 
 /// Saved files above a megabyte are compressed, so exported results are too.
@@ -105,7 +105,7 @@ fn a_large_result_is_exported_like_a_saved_file() {
     save(&large, &saved).unwrap();
     let mut history = place.open();
     let id = add(&mut history, &large);
-    let bytes = history.document(id).unwrap();
+    let bytes = history.read_document(id).unwrap();
     assert_eq!(bytes[..2], [0x1f, 0x8b], "the magic number of gzip");
     assert!(bytes == fs::read(&saved).unwrap());
 }
@@ -191,7 +191,7 @@ fn a_file_of_the_first_format_is_migrated_without_loss() {
     assert_eq!(old.jobs[0].iops, Some(100.5));
     assert_eq!(old.jobs[0].facts[0].value, "6.1");
     assert!(old.test.is_some() && (old.test, old.plan) == (new.test, new.plan));
-    assert_eq!(history.saved(3).unwrap(), Saved::Run(Box::new(mixed)));
+    assert_eq!(history.read_saved(3).unwrap(), Saved::Run(Box::new(mixed)));
     assert_eq!(history.get(4).unwrap().test, None);
     let version = place
         .connect()
@@ -224,7 +224,7 @@ fn every_condition_narrows_the_list() {
     };
     history.add(&quick).unwrap();
     add(&mut history, &mixed);
-    history.label(1, "Before the Update").unwrap();
+    history.set_label(1, "Before the Update").unwrap();
     let check = |narrow: &dyn Fn(&mut Filter), expected: &[u64]| {
         let mut filter = Filter::default();
         narrow(&mut filter);
@@ -252,7 +252,7 @@ fn every_condition_narrows_the_list() {
     let updates = |kind| move |filter: &mut Filter| (filter.kind, filter.label) = (Some(kind), Some("update".into()));
     check(&updates(EntryKind::Run), &[1]);
     check(&updates(EntryKind::Quick), &[]);
-    history.label(1, "").unwrap();
+    history.set_label(1, "").unwrap();
     assert_eq!(history.get(1).unwrap().label, None);
 }
 
@@ -274,11 +274,11 @@ fn removed_entries_are_gone_and_their_numbers_are_not_reused() {
     // Nine of twelve are gone.
     assert!(after < before / 2, "{before} bytes before, {after} after");
     history.remove(12).unwrap();
-    let gone = history.document(12);
+    let gone = history.read_document(12);
     assert!(matches!(gone, Err(HistoryError::NoEntry { id: 12, .. })));
     assert!(matches!(history.get(12), Err(HistoryError::NoEntry { .. })));
     assert!(matches!(history.remove(12), Err(HistoryError::NoEntry { .. })));
-    assert!(matches!(history.label(12, "x"), Err(HistoryError::NoEntry { .. })));
+    assert!(matches!(history.set_label(12, "x"), Err(HistoryError::NoEntry { .. })));
     assert_eq!(add(&mut history, &mixed), 13);
     let start = mixed.hosts[0].started_unix_ns;
     assert_eq!(history.entries_to_prune(Retention::Since(start)).unwrap(), []);

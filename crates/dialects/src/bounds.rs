@@ -24,13 +24,13 @@ pub(crate) const STREAMS: Bound = Bound {
 };
 
 /// Jobs of one step of a native test: each may end all others.
-pub(crate) const JOBS_OF_STEP: usize = 4096;
+pub(crate) const MAX_JOBS_OF_STEP: usize = 4096;
 
 /// Operations that one worker may have in flight.
-pub(crate) const WORKER_OPERATIONS: u64 = 1 << 20;
+pub(crate) const MAX_WORKER_OPERATIONS: u64 = 1 << 20;
 
 /// Operations that all workers together may have in flight.
-pub(crate) const OPERATIONS: u64 = 1 << 24;
+pub(crate) const MAX_OPERATIONS: u64 = 1 << 24;
 
 /// The largest number of a processor, and the most that one option may list.
 pub(crate) const MAX_CPU: u32 = 65_535;

@@ -17,7 +17,7 @@ pub struct Diagnostic {
 }
 
 /// A location in a file or on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// The file, or `command line`.
     pub file: String,

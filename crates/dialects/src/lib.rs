@@ -33,6 +33,17 @@ mod passes;
 pub use diagnostic::{Diagnostic, Location};
 pub use nearest::nearest;
 
+/// The support of an option, a switch or a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It has its effect.
+    Supported,
+    /// It is accepted and shown, but has no effect, for this reason.
+    WithoutEffect(&'static str),
+    /// A run with it is refused, for this reason.
+    Refused(&'static str),
+}
+
 /// Stores a parsed value. Option tables do no more than this with most values.
 fn assign<T, E>(field: &mut T, value: Result<T, E>) -> Result<(), E> {
     *field = value?;

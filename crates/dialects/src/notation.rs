@@ -1,9 +1,9 @@
-//! Sizes, times and lists as all three dialects read them.
+//! Sizes, times, lists and names in the form that several dialects read.
 
 use model::Nanos;
-use model::plan::MemoryNodes;
+use model::plan::{MemoryNodes, TrackedMetric};
 
-/// `64k`, `1g`, `513`: powers of 1024, as all three dialects read them.
+/// `64k`, `1g`, `513`: powers of 1024.
 pub(crate) fn format_size(bytes: u64) -> String {
     let units = [("t", 40u32), ("g", 30), ("m", 20), ("k", 10)];
     let fits = |shift: u32| bytes > 0 && bytes.trailing_zeros() >= shift;
@@ -48,7 +48,16 @@ pub(crate) fn format_hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// As fio has it.
+/// The name of a measure in fio's `steadystate`.
+pub(crate) fn metric_name(metric: TrackedMetric) -> &'static str {
+    match metric {
+        TrackedMetric::Iops => "iops",
+        TrackedMetric::Throughput => "bw",
+        TrackedMetric::Latency => "lat",
+    }
+}
+
+/// NUMA nodes in the form of fio's `numa_mem_policy`.
 pub(crate) fn format_memory_nodes(nodes: &MemoryNodes) -> String {
     match nodes {
         MemoryNodes::Default => "default".into(),

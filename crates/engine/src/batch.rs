@@ -23,14 +23,22 @@ pub struct Request {
 }
 
 impl Request {
+    /// A zero-length read, as a filler for arrays.
+    pub const NONE: Request = Request {
+        offset: 0,
+        length: 0,
+        slot: Slot(0),
+        file: 0,
+        action: Action::Read,
+    };
+
     /// A request to flush a whole file.
     pub fn flush(file: u16, slot: Slot, action: Action) -> Request {
         Request {
-            offset: 0,
-            length: 0,
             slot,
             file,
             action,
+            ..Request::NONE
         }
     }
 }
@@ -86,8 +94,8 @@ pub struct Completion {
 }
 
 impl Completion {
-    #[inline(always)]
     /// A completion of the operation in `slot`.
+    #[inline(always)]
     pub fn new(slot: Slot, result: i64, at: Nanos) -> Completion {
         Completion { slot, result, at }
     }
@@ -111,17 +119,6 @@ pub struct Batch {
     /// `reap_time` as `submit_start`, because a clock reading costs about as much as all other
     /// bookkeeping of an operation.
     pub chained: bool,
-}
-
-impl Request {
-    /// A zero-length read, as a filler for arrays.
-    pub const NONE: Request = Request {
-        offset: 0,
-        length: 0,
-        slot: Slot(0),
-        file: 0,
-        action: Action::Read,
-    };
 }
 
 impl Batch {

@@ -153,6 +153,17 @@ impl SharedBuffers {
     pub(crate) fn base_address(&mut self) -> *mut u8 {
         self.buffers.mapping.address()
     }
+
+    /// Operations in flight.
+    #[inline(always)]
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    /// Leaks the memory, when the kernel cannot be made to end operations that still point into it.
+    pub(crate) fn abandon(&mut self) {
+        self.buffers.mapping.leak();
+    }
 }
 
 /// For engines that register their buffers with the kernel.
@@ -170,18 +181,5 @@ impl SharedBuffers {
     /// Bytes from the start of one buffer to the next.
     pub(crate) fn stride(&self) -> usize {
         self.buffers.stride
-    }
-}
-
-impl SharedBuffers {
-    /// Operations in flight.
-    #[inline(always)]
-    pub(crate) fn outstanding(&self) -> u32 {
-        self.outstanding
-    }
-
-    /// Leaks the memory, when the kernel cannot be made to end operations that still point into it.
-    pub(crate) fn abandon(&mut self) {
-        self.buffers.mapping.leak();
     }
 }

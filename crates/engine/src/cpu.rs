@@ -2,13 +2,12 @@
 
 use model::Nanos;
 use model::plan::{CpuWork, EngineKind};
-use model::results::EngineUsed;
 
 use crate::Setup;
 use crate::batch::Request;
 use crate::clock::Clock;
 use crate::error::EngineError;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::sync_calls::SyncCalls;
 
 /// More numbers than this would test memory instead of the processor.
 const MAX_NUMBERS: u64 = 1 << 24;
@@ -76,9 +75,5 @@ impl SyncCalls for Cpu {
             CpuWork::Sort { percent, .. } => self.sort(percent),
         }
         i64::from(io.length)
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(EngineKind::Cpu)
     }
 }

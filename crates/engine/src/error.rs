@@ -119,6 +119,11 @@ impl EngineError {
     }
 }
 
+/// An error as the result of an operation: its negative number.
+pub(crate) fn operation_result(error: &std::io::Error) -> i64 {
+    -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR))
+}
+
 /// The system's message for an error number, such as `No space left on device`.
 pub fn os_error_name(errno: i32) -> String {
     let text = std::io::Error::from_raw_os_error(errno).to_string();

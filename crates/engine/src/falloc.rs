@@ -3,13 +3,12 @@
 //! hole.
 
 use model::plan::EngineKind;
-use model::results::EngineUsed;
 
 use crate::batch::{Action, Request};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::file::FileKind;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::sync_calls::SyncCalls;
 use crate::sys;
 use crate::{File, Setup};
 
@@ -54,9 +53,5 @@ impl SyncCalls for Falloc {
 
     fn storage(&mut self) -> Option<(&mut Vec<File>, &mut Buffers)> {
         Some((&mut self.files, &mut self.buffers))
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(EngineKind::Falloc)
     }
 }

@@ -101,6 +101,17 @@ pub struct OpenError {
     pub only_direct_fails: bool,
 }
 
+impl OpenError {
+    /// An error that does not depend on direct I/O.
+    pub fn new(path: &Path, source: io::Error) -> OpenError {
+        OpenError {
+            path: path.to_owned(),
+            source,
+            only_direct_fails: false,
+        }
+    }
+}
+
 impl File {
     /// Opens a file or device.
     ///
@@ -119,16 +130,11 @@ impl File {
                 && source.raw_os_error() == Some(sys::file::INVALID)
                 && sys::file::open(path, &buffered).is_ok();
             OpenError {
-                path: path.to_owned(),
-                source,
                 only_direct_fails,
+                ..OpenError::new(path, source)
             }
         })?;
-        let (kind, device, size) = sys::file::identify(&handle).map_err(|source| OpenError {
-            path: path.to_owned(),
-            source,
-            only_direct_fails: false,
-        })?;
+        let (kind, device, size) = sys::file::identify(&handle).map_err(|source| OpenError::new(path, source))?;
         let direct_alignment = sys::file::direct_alignment(&handle, kind);
         Ok(File {
             handle: Some(handle),
@@ -137,7 +143,7 @@ impl File {
             device,
             direct_alignment,
             options,
-            ..File::nothing(size)
+            ..File::placeholder(size)
         })
     }
 
@@ -145,12 +151,12 @@ impl File {
     pub fn named(path: &Path, size: u64) -> File {
         File {
             path: path.to_owned(),
-            ..File::nothing(size)
+            ..File::placeholder(size)
         }
     }
 
     /// A placeholder of the given size, for engines that use no file.
-    pub fn nothing(size: u64) -> File {
+    pub fn placeholder(size: u64) -> File {
         let options = OpenOptions::new(Access::ReadWrite, CacheMode::default());
         File {
             handle: None,
@@ -169,7 +175,7 @@ impl File {
     pub fn simulated(device: u32, size: u64) -> File {
         File {
             simulated_device: Some(device),
-            ..File::nothing(size)
+            ..File::placeholder(size)
         }
     }
 
@@ -269,7 +275,7 @@ impl File {
 impl File {
     /// Wraps an open overlapped handle.
     pub(crate) fn from_handle(handle: fs::File) -> File {
-        let mut file = File::nothing(0);
+        let mut file = File::placeholder(0);
         (file.handle, file.kind, file.options.overlapped) = (Some(handle), FileKind::Other, true);
         file
     }

@@ -6,13 +6,12 @@ use std::io;
 use std::sync::Arc;
 
 use model::plan::{CacheMode, EngineKind, FileOperation, FileOperationKind, FileTree};
-use model::results::EngineUsed;
 
 use crate::Setup;
 use crate::batch::{Request, Slot};
 use crate::buffers::Buffers;
-use crate::error::EngineError;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::error::{EngineError, operation_result};
+use crate::sync_calls::SyncCalls;
 use crate::sys::tree::TreeRoot;
 use crate::sys::{self, OpenFor};
 
@@ -50,13 +49,8 @@ pub struct TreeSetup {
 }
 
 pub(crate) struct Files {
-    tree: OpenTree,
+    setup: TreeSetup,
     buffers: Buffers,
-    block: u64,
-    session_access: Option<OpenFor>,
-    cache: CacheMode,
-    flush_on_close: bool,
-    destination: Option<Arc<TreeRoot>>,
     /// The file of the current session.
     session_file: Option<fs::File>,
     path: String,
@@ -66,30 +60,12 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn open(mut setup: Setup) -> Result<Files, EngineError> {
-        let Some(TreeSetup {
-            tree,
-            block,
-            session_access: session,
-            cache,
-            flush_on_close: flushes,
-            destination,
-        }) = setup.tree.take()
-        else {
-            let why = "the file tree is missing";
-            return Err(EngineError::unavailable(
-                EngineKind::Files,
-                why,
-                "report this internal error",
-            ));
+        let Some(tree_setup) = setup.tree.take() else {
+            return Err(EngineError::internal(EngineKind::Files, "the file tree is missing"));
         };
         Ok(Files {
-            tree,
+            setup: tree_setup,
             buffers: Buffers::new(&setup)?,
-            block,
-            session_access: session,
-            cache,
-            destination,
-            flush_on_close: flushes && session != Some(OpenFor::Read),
             session_file: None,
             path: String::new(),
             new_path: String::new(),
@@ -104,24 +80,25 @@ impl Files {
         slot: Slot,
         length: u64,
     ) -> io::Result<u64> {
-        let start = u64::from(operation.block) * self.block;
+        let OpenTree { root, shape } = &self.setup.tree;
+        let start = u64::from(operation.block) * self.setup.block;
         let buffer = self.buffers.get_mut(slot);
         match (operation.kind, &self.session_file) {
             (FileOperationKind::Open | FileOperationKind::Create, _) => {
-                self.tree.shape.write_operation_path(operation, &mut self.path);
-                self.session_file = Some(self.tree.root.open_file(&self.path, open_for, &self.cache)?);
+                shape.write_operation_path(operation, &mut self.path);
+                self.session_file = Some(root.open_file(&self.path, open_for, &self.setup.cache)?);
                 Ok(0)
             }
             (FileOperationKind::Delete, _) => {
-                self.tree.shape.write_operation_path(operation, &mut self.path);
-                self.tree.root.remove_file(&self.path).map(|()| 0)
+                shape.write_operation_path(operation, &mut self.path);
+                root.remove_file(&self.path).map(|()| 0)
             }
             (FileOperationKind::ReadBlock, Some(file)) => read(file, buffer, start, length),
             (FileOperationKind::WriteBlock, Some(file)) => write(file, buffer, start, length),
             (_, session_file) => {
                 let flush_result = session_file
                     .as_ref()
-                    .filter(|_| self.flush_on_close)
+                    .filter(|_| self.setup.flush_on_close && open_for != OpenFor::Read)
                     .map(fs::File::sync_all);
                 self.session_file = None;
                 flush_result.unwrap_or(Ok(())).map(|()| 0)
@@ -130,14 +107,14 @@ impl Files {
     }
 
     fn execute(&mut self, operation: FileOperation, slot: Slot) -> io::Result<u64> {
-        let Files {
+        let TreeSetup {
             tree: OpenTree { root, shape },
-            buffers,
-            path,
+            block: block_bytes,
             cache,
             destination,
             ..
-        } = self;
+        } = &self.setup;
+        let (buffers, path) = (&mut self.buffers, &mut self.path);
         let FileOperation {
             kind,
             file,
@@ -145,7 +122,7 @@ impl Files {
             renamed,
         } = operation;
         shape.write_operation_path(operation, path);
-        let start = u64::from(block) * self.block;
+        let start = u64::from(block) * block_bytes;
         let open = |open_for: OpenFor| root.open_file(path, open_for, cache);
         match kind {
             FileOperationKind::Create => {
@@ -155,17 +132,17 @@ impl Files {
             FileOperationKind::Read => read(&open(OpenFor::Read)?, buffers.get_mut(slot), 0, u64::MAX),
             FileOperationKind::ReadBlock => {
                 let opened = open(OpenFor::Read)?;
-                read(&opened, buffers.get_mut(slot), start, self.block)
+                read(&opened, buffers.get_mut(slot), start, *block_bytes)
             }
             FileOperationKind::Write => write(&open(OpenFor::Write)?, buffers.get_mut(slot), 0, shape.file_size(file)),
             FileOperationKind::WriteBlock => {
-                let length = self.block.min(shape.file_size(file).saturating_sub(start));
+                let length = shape.file_size(file).saturating_sub(start).min(*block_bytes);
                 write(&open(OpenFor::Write)?, buffers.get_mut(slot), start, length)
             }
             FileOperationKind::Append => {
                 let opened = open(OpenFor::Write)?;
-                let end = append_offset(&opened, shape.file_size(file), self.block)?;
-                write(&opened, buffers.get_mut(slot), end, self.block)
+                let end = append_offset(&opened, shape.file_size(file), *block_bytes)?;
+                write(&opened, buffers.get_mut(slot), end, *block_bytes)
             }
             FileOperationKind::Fsync => open(OpenFor::Write)?.sync_all().map(|()| 0),
             FileOperationKind::Stat => root.file_size(path).map(|_| 0),
@@ -263,21 +240,14 @@ fn into_io_result(result: i64) -> io::Result<u64> {
 impl SyncCalls for Files {
     fn perform(&mut self, io: &Request) -> i64 {
         let operation = FileOperation::unpack(io.offset);
-        let result = match self.session_access {
+        let result = match self.setup.session_access {
             Some(open_for) => self.execute_in_session(operation, open_for, io.slot, u64::from(io.length)),
             None => self.execute(operation, io.slot),
         };
-        match result {
-            Ok(bytes) => bytes as i64,
-            Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
-        }
+        result.map_or_else(|error| operation_result(&error), |bytes| bytes as i64)
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.buffers.get_mut(slot)
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(EngineKind::Files)
     }
 }

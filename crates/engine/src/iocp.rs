@@ -206,10 +206,7 @@ impl<Q: Queue> QueueEngine<Q> {
 }
 
 fn reap_error<Q: Queue>(error: u32) -> EngineError {
-    EngineError::System {
-        call: Q::REAP_CALL,
-        errno: error as i32,
-    }
+    EngineError::system(Q::REAP_CALL, error as i32)
 }
 
 fn unavailable<Q: Queue>(error: &std::io::Error) -> EngineError {
@@ -383,24 +380,11 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn setup_on(kind: EngineKind, file: File, slots: u32) -> Setup {
+        let clock = ClockStart::now().calibrate();
         Setup {
-            choice: EngineChoice::new(kind),
-            slots,
-            depth_is_one: false,
-            one_buffer: false,
-            submit_batch: slots,
-            complete_max: None,
             buffer_bytes: 16,
-            buffer_alignment: 4096,
-            huge_page: None,
-            files: vec![file],
-            exchanges_files: false,
-            split_stamps: false,
-            spin: false,
-            clock: ClockStart::now().calibrate(),
-            simulated: None,
-            tree: None,
             seed: 1,
+            ..Setup::new(EngineChoice::new(kind), vec![file], slots, clock)
         }
     }
 

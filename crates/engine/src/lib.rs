@@ -36,9 +36,9 @@ mod iocp;
 mod ioring;
 #[cfg(target_os = "linux")]
 mod libaio;
+mod metadata;
 mod mmap;
 mod mmap_hybrid;
-mod names;
 mod null;
 mod offload;
 mod program;
@@ -156,6 +156,31 @@ pub struct Setup {
     pub seed: u64,
 }
 
+impl Setup {
+    /// A setup of `slots` slots that completes operations in any order, with empty buffers.
+    pub fn new(choice: EngineChoice, files: Vec<File>, slots: u32, clock: Clock) -> Setup {
+        Setup {
+            choice,
+            slots,
+            depth_is_one: false,
+            one_buffer: false,
+            submit_batch: slots,
+            complete_max: None,
+            buffer_bytes: 0,
+            buffer_alignment: 4096,
+            huge_page: None,
+            files,
+            exchanges_files: false,
+            split_stamps: false,
+            spin: false,
+            clock,
+            simulated: None,
+            tree: None,
+            seed: 0,
+        }
+    }
+}
+
 /// Starts an engine. Call it on the thread that will use it.
 ///
 /// # Errors
@@ -197,7 +222,7 @@ fn open_engine(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         | EngineKind::FileDelete
         | EngineKind::DirectoryCreate
         | EngineKind::DirectoryStat
-        | EngineKind::DirectoryDelete => SyncEngine::open(setup, names::Names::open),
+        | EngineKind::DirectoryDelete => SyncEngine::open(setup, metadata::MetadataEngine::open),
         EngineKind::Files => SyncEngine::open(setup, files::Files::open),
         EngineKind::Cpu => SyncEngine::open(setup, cpu::Cpu::open),
         EngineKind::Program => SyncEngine::open(setup, program::ProgramRunner::open),

@@ -1,13 +1,12 @@
 //! Copies to and from a memory map of the target, one operation at a time.
 
 use model::plan::{EngineKind, MapFlush, Mapping};
-use model::results::EngineUsed;
 
 use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::file::Access;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::sync_calls::SyncCalls;
 use crate::sys::{self, mapped::FileMap};
 use crate::{File, Setup};
 
@@ -141,9 +140,5 @@ impl SyncCalls for Mmap {
         self.maps[usize::from(index)] = MappedFile::open(&replacement, self.huge_pages)?;
         self.files[usize::from(index)] = replacement;
         Ok(())
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(EngineKind::Mmap)
     }
 }

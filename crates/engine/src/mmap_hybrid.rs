@@ -237,7 +237,7 @@ mod tests {
                 service_time,
                 buffer: vec![0; 4096],
             }),
-            maps: map_files(&[mapped, File::nothing(8192)]).unwrap(),
+            maps: map_files(&[mapped, File::placeholder(8192)]).unwrap(),
             in_flight: 0,
             copied_since_poll: false,
             depth_is_one: false,

@@ -30,9 +30,7 @@ impl Null {
             sleep: PreciseSleep::new(setup.spin),
         })
     }
-}
 
-impl Null {
     #[inline(always)]
     fn one_by_one(&self, requests: &[Request], until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         let mut last = batch.reap_time;

@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 
 use model::Nanos;
 use model::plan::{EngineKind, Program};
-use model::results::EngineUsed;
 
 use crate::batch::Request;
 use crate::clock::Clock;
-use crate::error::EngineError;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::error::{EngineError, operation_result};
+use crate::sync_calls::SyncCalls;
 use crate::{Setup, sys};
 
 /// Interval between two checks whether a terminated program has exited.
@@ -100,14 +99,10 @@ impl SyncCalls for ProgramRunner {
             Some(started) => self.poll_program(started),
             None => {
                 if let Err(error) = self.start() {
-                    return -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR));
+                    return operation_result(&error);
                 }
             }
         }
         i64::from(io.length)
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(EngineKind::Program)
     }
 }

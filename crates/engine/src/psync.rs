@@ -2,14 +2,11 @@
 //! pvsync2 calls `preadv2` and `pwritev2` with flags for each call (polling, nowait, uncached,
 //! atomic).
 
-use model::plan::EngineKind;
-use model::results::EngineUsed;
-
 use crate::batch::{Action, Request};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::flags::CallFlags;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::sync_calls::SyncCalls;
 use crate::sys;
 use crate::{File, Setup};
 
@@ -70,14 +67,7 @@ impl<const FLAGS: bool> SyncCalls for Psync<FLAGS> {
         Some((&mut self.files, &mut self.buffers))
     }
 
-    fn describe(&self) -> EngineUsed {
-        let mut used = describe_sync(match FLAGS {
-            true => EngineKind::Pvsync2,
-            false => EngineKind::Psync,
-        });
-        if self.poll {
-            used.features.push("polled completion".into());
-        }
-        used
+    fn features(&self) -> Vec<String> {
+        self.poll.then(|| "polled completion".to_owned()).into_iter().collect()
     }
 }

@@ -1,13 +1,10 @@
 //! Reads and writes through a pipe, one at a time. Data moves from file to pipe without passing
 //! through the program, and from memory to pipe without a copy if the kernel supports it.
 
-use model::plan::EngineKind;
-use model::results::EngineUsed;
-
 use crate::batch::{Action, Request};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::sync_calls::SyncCalls;
 use crate::sys::{self, pipe::Pipe};
 use crate::{File, Setup};
 
@@ -53,9 +50,5 @@ impl SyncCalls for Splice {
 
     fn storage(&mut self) -> Option<(&mut Vec<File>, &mut Buffers)> {
         Some((&mut self.files, &mut self.buffers))
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(EngineKind::Splice)
     }
 }

@@ -34,7 +34,6 @@ pub(crate) trait SyncCalls {
         None
     }
 
-    /// The buffer of a slot.
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         match self.storage() {
             Some((_, buffers)) => buffers.get_mut(slot),
@@ -53,12 +52,15 @@ pub(crate) trait SyncCalls {
         Ok(())
     }
 
-    /// The engine in use, for the results.
-    fn describe(&self) -> EngineUsed;
+    /// Optional features in use, for the results.
+    fn features(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A synchronous engine over its calls.
 pub(crate) struct SyncEngine<C> {
+    kind: EngineKind,
     calls: C,
     clock: Clock,
     sleep: PreciseSleep,
@@ -70,22 +72,13 @@ impl<C: SyncCalls + 'static> SyncEngine<C> {
         setup: Setup,
         open: impl FnOnce(Setup) -> Result<C, EngineError>,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        let (clock, sleep) = (setup.clock, PreciseSleep::new(setup.spin));
+        let (kind, clock, sleep) = (setup.choice.kind, setup.clock, PreciseSleep::new(setup.spin));
         Ok(Box::new(SyncEngine {
+            kind,
             calls: open(setup)?,
             clock,
             sleep,
         }))
-    }
-}
-
-/// The description common to synchronous engines.
-pub(crate) fn describe_sync(kind: EngineKind) -> EngineUsed {
-    EngineUsed {
-        kind,
-        submit_batch: 1,
-        inline: true,
-        ..EngineUsed::default()
     }
 }
 
@@ -142,6 +135,12 @@ impl<C: SyncCalls> Engine for SyncEngine<C> {
     }
 
     fn describe(&self) -> EngineUsed {
-        self.calls.describe()
+        EngineUsed {
+            kind: self.kind,
+            features: self.calls.features(),
+            submit_batch: 1,
+            inline: true,
+            ..EngineUsed::default()
+        }
     }
 }

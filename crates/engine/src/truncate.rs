@@ -1,13 +1,10 @@
 //! Truncates and extends files instead of writing them: a write makes its offset the end of the
 //! file.
 
-use model::plan::EngineKind;
-use model::results::EngineUsed;
-
 use crate::batch::{Action, Request};
 use crate::buffers::Buffers;
-use crate::error::EngineError;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::error::{EngineError, operation_result};
+use crate::sync_calls::SyncCalls;
 use crate::sys;
 use crate::{File, Setup};
 
@@ -33,7 +30,7 @@ impl SyncCalls for Truncate {
             (_, None) => i64::from(io.length),
             (Action::Write, Some(handle)) => match handle.set_len(io.offset) {
                 Ok(()) => i64::from(io.length),
-                Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
+                Err(error) => operation_result(&error),
             },
             // As in fio, no other operation is supported here, not even flushes.
             (Action::Read | Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_), Some(_)) => {
@@ -44,9 +41,5 @@ impl SyncCalls for Truncate {
 
     fn storage(&mut self) -> Option<(&mut Vec<File>, &mut Buffers)> {
         Some((&mut self.files, &mut self.buffers))
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(EngineKind::Truncate)
     }
 }

@@ -272,9 +272,7 @@ impl IoUring {
         }
         Ok(())
     }
-}
 
-impl IoUring {
     fn wait_for_one(&mut self) -> Result<(), EngineError> {
         ignore_temporary_errors(self.ring.enter(1, Some(Nanos::millis(100)))).map(|_| ())
     }

@@ -20,8 +20,8 @@ use engine::probe::{self, System};
 use model::fleet::{Rank, expand_name};
 use run::RunError;
 use run::hosts::{
-    Comm, Coordinator, Duplex, HostError, LocalHost, PROCESS_ENDED, StreamComm, announced_rank, detect_launcher,
-    rendezvous, run_agent,
+    Comm, Coordinator, Duplex, HostError, LocalHost, PROCESS_ENDED, StreamComm, detect_launcher, read_rendezvous,
+    run_agent,
 };
 
 use crate::exit::Exit;
@@ -71,7 +71,7 @@ pub enum FleetRole {
     /// The process runs alone.
     Alone {
         /// Number of CPUs that the launcher allowed, if the affinity was widened.
-        widened_from: Option<u32>,
+        launcher_cpu_count: Option<u32>,
     },
     /// The process is the coordinator.
     Coordinator(Box<Fleet>),
@@ -79,24 +79,24 @@ pub enum FleetRole {
     AgentDone(ExitCode),
 }
 
-fn variable(name: &str) -> Option<String> {
+fn env_variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
 /// Returns the rank that a launcher assigned to this process, if any.
 pub fn assigned_rank() -> Option<u32> {
-    announced_rank(variable)
+    run::hosts::assigned_rank(env_variable)
 }
 
 /// Describes the host and settings of this process.
-pub fn local_host(process: &Process, widened_from: Option<u32>) -> LocalHost<'static> {
+pub fn local_host(process: &Process, launcher_cpu_count: Option<u32>) -> LocalHost<'static> {
     LocalHost {
         host: probe::host(&System::live()),
         clock: process.clock(),
         interrupt: process.interrupt_flag(),
         permissions: permissions::from_env(),
-        widened_from,
-        announced: None,
+        launcher_cpu_count,
+        assigned_rank: None,
     }
 }
 
@@ -107,19 +107,23 @@ pub fn local_host(process: &Process, widened_from: Option<u32>) -> LocalHost<'st
 /// [`Faults`] if the MPI library is missing, or other processes do not join.
 pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
     if is_agent {
-        return Ok(FleetRole::Alone { widened_from: None });
+        return Ok(FleetRole::Alone {
+            launcher_cpu_count: None,
+        });
     }
     let rendezvous =
-        rendezvous(variable).map_err(|(what, help)| Fault::new(what).at("FATHOM_HEAD").into_usage(help))?;
+        read_rendezvous(env_variable).map_err(|(what, help)| Fault::new(what).at("FATHOM_HEAD").into_usage(help))?;
     if let Some(rendezvous) = rendezvous.filter(|rendezvous| rendezvous.size > 1) {
         return rendezvous::join_over_tcp(process, &rendezvous);
     }
-    let Some(launch) = detect_launcher(variable) else {
-        return Ok(FleetRole::Alone { widened_from: None });
+    let Some(launch) = detect_launcher(env_variable) else {
+        return Ok(FleetRole::Alone {
+            launcher_cpu_count: None,
+        });
     };
-    let widened_from = engine::sys::thread::unbind_cpus();
+    let launcher_cpu_count = engine::sys::thread::unbind_cpus();
     if launch.is_alone() {
-        return Ok(FleetRole::Alone { widened_from });
+        return Ok(FleetRole::Alone { launcher_cpu_count });
     }
     let comm = run::hosts::mpi(&launch).map_err(|why| {
         let message = format!("{}: cannot join its MPI", launch.describe());
@@ -134,17 +138,17 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
             ..fault
         })
     })?;
-    let place = local_host(process, widened_from);
+    let local = local_host(process, launcher_cpu_count);
     match comm.process_number() {
-        0 => start_coordinator(comm, &place, continues_on_loss(launch.tolerates_lost_processes)?),
-        _ => Ok(FleetRole::AgentDone(run_as_agent(&*comm, &place).code())),
+        0 => start_coordinator(comm, &local, read_continues_on_loss(launch.tolerates_lost_processes)?),
+        _ => Ok(FleetRole::AgentDone(run_as_agent(&*comm, &local).code())),
     }
 }
 
 /// Starts a coordinator, which also executes a share of the plan.
-fn start_coordinator(comm: Box<dyn Comm>, place: &LocalHost<'_>, continues_on_loss: bool) -> Result<FleetRole, Faults> {
-    let coordinator = Coordinator::new(comm, true, place, &[])
-        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| RunError::Hosts(list).into()))?;
+fn start_coordinator(comm: Box<dyn Comm>, local: &LocalHost<'_>, continues_on_loss: bool) -> Result<FleetRole, Faults> {
+    let coordinator = Coordinator::new(comm, true, local, &[])
+        .map_err(|list| interrupted(local.interrupt).unwrap_or_else(|| RunError::Hosts(list).into()))?;
     Ok(FleetRole::Coordinator(Box::new(Fleet {
         coordinator: Some(coordinator.with_continue_on_loss(continues_on_loss)),
         journal: JournalFolder::from_env(),
@@ -153,13 +157,13 @@ fn start_coordinator(comm: Box<dyn Comm>, place: &LocalHost<'_>, continues_on_lo
 }
 
 /// Runs as an agent until the coordinator disconnects.
-pub fn run_as_agent(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
-    let served = run_agent(comm, place, &JournalFolder::from_env());
+pub fn run_as_agent(comm: &dyn Comm, local: &LocalHost<'_>) -> Exit {
+    let served = run_agent(comm, local, &JournalFolder::from_env());
     comm.close();
     match served {
         Ok(()) => Exit::Done,
         Err(why) => {
-            crate::screen::note(&format!("fathom on {}: {why}", place.host.name));
+            crate::screen::note(&format!("fathom on {}: {why}", local.host.name));
             Exit::Partial
         }
     }
@@ -193,25 +197,25 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
 ///
 /// # Errors
 /// [`Faults`] if a host cannot be reached or cannot take part.
-pub fn connect_from_options(process: &Process, named: Option<&String>) -> Result<Option<Fleet>, Faults> {
-    if named.is_some_and(|text| text.trim().is_empty()) {
+pub fn connect_from_options(process: &Process, hosts: Option<&String>) -> Result<Option<Fleet>, Faults> {
+    if hosts.is_some_and(|text| text.trim().is_empty()) {
         let fault = Fault::new("--hosts has no host").at("--hosts");
         return Err(fault.into_usage("list the hosts: --hosts db1,db2; without --hosts only this machine runs"));
     }
-    let named = named
+    let hosts = hosts
         .cloned()
         .or_else(|| std::env::var("FATHOM_HOSTS").ok())
         .filter(|text| !text.is_empty());
-    named.map(|text| connect_hosts(process, &text)).transpose()
+    hosts.map(|text| connect_host_list(process, &text)).transpose()
 }
 
 /// Refuses `--hosts` in a process that a launcher has started.
 ///
 /// # Errors
 /// [`Faults`] if hosts are named.
-pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults> {
-    let Some(named) = named else { return Ok(()) };
-    let fault = Fault::new("cannot use --hosts in processes that a launcher has started").at(named.as_str());
+pub fn refuse_hosts_under_launcher(hosts: Option<&String>) -> Result<(), Faults> {
+    let Some(hosts) = hosts else { return Ok(()) };
+    let fault = Fault::new("cannot use --hosts in processes that a launcher has started").at(hosts.as_str());
     Err(fault.into_usage("omit --hosts to use the launcher's processes, or start fathom without the launcher"))
 }
 
@@ -219,15 +223,15 @@ pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults>
 ///
 /// # Errors
 /// [`Faults`] if hosts are named, or this process is a coordinator.
-pub fn refuse_fleet(ranks: Option<u32>, command: &str, named: Option<&String>) -> Result<(), Faults> {
+pub fn refuse_fleet(ranks: Option<u32>, command: &str, hosts: Option<&String>) -> Result<(), Faults> {
     let source_from_env = || {
-        let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
-        Some(format!("FATHOM_HOSTS={named}"))
+        let hosts = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
+        Some(format!("FATHOM_HOSTS={hosts}"))
     };
     let place = match ranks {
         Some(ranks) => format!("{ranks} processes of a launcher"),
-        None => match named.map(|named| format!("--hosts {named}")).or_else(source_from_env) {
-            Some(named) => named,
+        None => match hosts.map(|hosts| format!("--hosts {hosts}")).or_else(source_from_env) {
+            Some(hosts) => hosts,
             None => return Ok(()),
         },
     };
@@ -241,7 +245,7 @@ pub fn refuse_fleet(ranks: Option<u32>, command: &str, named: Option<&String>) -
 ///
 /// # Errors
 /// [`Faults`] if a host cannot be reached or cannot take part.
-pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
+pub fn connect_host_list(process: &Process, text: &str) -> Result<Fleet, Faults> {
     connect(process, &transport::parse_hosts(text)?)
 }
 
@@ -250,7 +254,7 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
 /// # Errors
 /// [`Faults`] if a host cannot be reached or cannot take part.
 pub fn connect(process: &Process, hosts: &[String]) -> Result<Fleet, Faults> {
-    let continues_on_loss = continues_on_loss(false)?;
+    let continues_on_loss = read_continues_on_loss(false)?;
     let interrupt = process.interrupt_flag();
     // Agents that connect to this process are announced separately.
     let contacted: Vec<&str> = hosts
@@ -313,7 +317,7 @@ pub fn coordinate_duplexes(
 }
 
 /// Reads `FATHOM_ON_LOSS`: whether the other hosts continue if one is lost.
-fn continues_on_loss(default: bool) -> Result<bool, Faults> {
+fn read_continues_on_loss(default: bool) -> Result<bool, Faults> {
     match std::env::var("FATHOM_ON_LOSS").unwrap_or_default().as_str() {
         "" => Ok(default),
         "continue" => Ok(true),

@@ -147,7 +147,7 @@ fn add_entry(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError
 fn missing_folder_fault() -> Fault {
     let fault = Fault::new(format!(
         "cannot find a directory for the history: {}",
-        user_data::NOWHERE
+        user_data::NO_FOLDER_REASON
     ));
     fault.help("set FATHOM_HISTORY to the path of a file, or to `off`")
 }
@@ -259,5 +259,5 @@ pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
 /// [`Faults`] if there is none.
 pub fn load_document(word: &str) -> Result<Vec<u8>, Faults> {
     let history = open()?;
-    Ok(history.document(parse_entry(&history, word)?)?)
+    Ok(history.read_document(parse_entry(&history, word)?)?)
 }

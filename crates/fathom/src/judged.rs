@@ -17,7 +17,7 @@ use crate::fault::{Fault, Faults};
 use crate::screen;
 
 /// The verdicts of all jobs.
-pub struct Judged {
+pub struct JudgedJobs {
     jobs: Vec<JobVerdict>,
 }
 
@@ -65,7 +65,7 @@ pub fn nothing_to_judge(results: &Results) -> Fault {
     }
 }
 
-pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
+pub fn judge(results: &Results, clauses: &[Clause]) -> JudgedJobs {
     let mut jobs = Vec::new();
     for (step, step_results) in results.steps.iter().enumerate() {
         for (number, job) in step_results.jobs.iter().enumerate() {
@@ -93,10 +93,10 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
             });
         }
     }
-    Judged { jobs }
+    JudgedJobs { jobs }
 }
 
-impl Judged {
+impl JudgedJobs {
     /// Returns the worst verdict of all jobs; a job without measurements is INCONCLUSIVE.
     pub fn outcome(&self) -> Outcome {
         let outcome_or_inconclusive = |job: &JobVerdict| {
@@ -132,11 +132,9 @@ impl Judged {
 
     /// Lists the jobs with measurements: name, verdict and length of the test.
     pub fn verdicts(&self) -> impl Iterator<Item = (&str, &Verdict, TestLength)> {
-        let judged = |job| {
-            let JobVerdict { name, verdict, length } = job;
-            Some((name.as_str(), verdict.as_ref()?, *length))
-        };
-        self.jobs.iter().filter_map(judged)
+        self.jobs
+            .iter()
+            .filter_map(|job| Some((&*job.name, job.verdict.as_ref()?, job.length)))
     }
 
     /// Formats the verdict as text, to follow the report.

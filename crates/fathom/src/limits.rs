@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::caps::LimitLayer;
 use analysis::diagnosis::{Counts, KnownBurst};
-use analysis::policies::{Burst, BurstUnit, Catalogue, Disks, credits, has_machine, stack_of_paths};
+use analysis::policies::{Burst, BurstUnit, Catalogue, Disks, burst_credits, has_machine, stack_of_paths};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use dialects::native::{options, parse_cap, parse_name, parse_path};
 use engine::probe::{self, Cloud, System};
@@ -487,7 +487,7 @@ fn from_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<KnownLimits, 
     let unknown = |why: String| Fault::new(why).help(CATALOGUE_HELP);
     Ok(KnownLimits {
         layers: stack_of_paths(catalogue, wanted).map_err(unknown)?,
-        bursts: credits(catalogue, wanted)
+        bursts: burst_credits(catalogue, wanted)
             .map_err(unknown)?
             .into_iter()
             .map(|(layer, credits)| known_burst(layer, credits))

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     let command = session.process.arguments.get(1).and_then(|name| commands::find(name));
     // An agent only follows its command line, so it does not join a launcher's fleet.
     match fleet::join(&session.process, command.is_some_and(|row| row.name == "agent")) {
-        Ok(FleetRole::Alone { widened_from }) => session.set_widened_from(widened_from),
+        Ok(FleetRole::Alone { launcher_cpu_count }) => session.set_launcher_cpu_count(launcher_cpu_count),
         Ok(FleetRole::Coordinator(fleet)) => session.set_fleet(*fleet),
         Ok(FleetRole::AgentDone(code)) => return code,
         Err(faults) => return print_faults(&faults),

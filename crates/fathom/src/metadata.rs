@@ -26,10 +26,10 @@ pub fn machine_type(cloud: Option<Cloud>) -> Result<(Cloud, String), String> {
     let parsed = address.parse();
     let parsed: SocketAddr =
         parsed.map_err(|_| format!("invalid value `{address}` of {VARIABLE}; use an address and a port: {ADDRESS}"))?;
-    ask(parsed, cloud, TIMEOUT)
+    query_clouds(parsed, cloud, TIMEOUT)
 }
 
-fn ask(address: SocketAddr, cloud: Option<Cloud>, timeout: Duration) -> Result<(Cloud, String), String> {
+fn query_clouds(address: SocketAddr, cloud: Option<Cloud>, timeout: Duration) -> Result<(Cloud, String), String> {
     let service = Service {
         address,
         deadline: Instant::now() + timeout,
@@ -192,10 +192,14 @@ mod tests {
         ] {
             let address = service(answers);
             let expected = Ok((cloud, name.to_owned()));
-            assert_eq!(ask(address, Some(cloud), TIMEOUT), expected);
-            assert_eq!(ask(address, None, TIMEOUT), expected, "the first cloud that answers");
+            assert_eq!(query_clouds(address, Some(cloud), TIMEOUT), expected);
+            assert_eq!(
+                query_clouds(address, None, TIMEOUT),
+                expected,
+                "the first cloud that answers"
+            );
         }
-        let error = ask(service(AZURE), Some(Cloud::Amazon), TIMEOUT).unwrap_err();
+        let error = query_clouds(service(AZURE), Some(Cloud::Amazon), TIMEOUT).unwrap_err();
         assert!(error.contains("does not report the machine's type"), "{error}");
     }
 
@@ -203,7 +207,7 @@ mod tests {
     fn a_silent_service_is_abandoned_at_the_deadline() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let start = Instant::now();
-        assert!(ask(silent.local_addr().unwrap(), None, Duration::from_millis(200)).is_err());
+        assert!(query_clouds(silent.local_addr().unwrap(), None, Duration::from_millis(200)).is_err());
         assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     }
 

@@ -362,7 +362,7 @@ impl Outputs {
                 (Some((_, text)), _) => (*text).to_owned(),
                 (None, OutputKind::Report(format)) => screen::write_to_string(|out| (format.write)(results, out)),
                 (None, OutputKind::Page | OutputKind::Stream) => {
-                    html::file(&pages::run(results, page::Verdict::default()))
+                    html::render_file(&pages::run(results, page::Verdict::default()))
                 }
             };
             if self.charts && output.is_text() {

@@ -4,9 +4,9 @@ use clap::ValueHint;
 use run::targets::guard::Permissions;
 
 /// Environment variable that allows commands and programs of job files.
-pub const ALLOW_PROGRAMS: &str = "FATHOM_ALLOW_EXEC";
+pub const ALLOW_PROGRAMS_VARIABLE: &str = "FATHOM_ALLOW_EXEC";
 
-/// Options that name a target again to permit its loss.
+/// Options that permit the loss of a target, which they name again.
 #[derive(clap::Args)]
 pub struct SafetyArgs {
     /// Allow data loss on this target; also FATHOM_ALLOW_DESTROY
@@ -37,5 +37,5 @@ pub fn from_env() -> Permissions {
 
 /// True if commands and programs of job files may be run.
 pub fn are_programs_allowed() -> bool {
-    std::env::var_os(ALLOW_PROGRAMS).is_some_and(|value| value == "1")
+    std::env::var_os(ALLOW_PROGRAMS_VARIABLE).is_some_and(|value| value == "1")
 }

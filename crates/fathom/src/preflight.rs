@@ -45,7 +45,7 @@ pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool
     });
     findings.retain(|finding| RULES.contains(&finding.rule.as_str()));
     if !quiet {
-        let text = screen::write_to_string(|out| formats::findings(&findings, out));
+        let text = screen::write_to_string(|out| formats::write_findings(&findings, out));
         screen::note(text.trim_end());
     }
     environment.before

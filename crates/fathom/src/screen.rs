@@ -95,7 +95,7 @@ impl Screen {
             return Ok(screen);
         }
         let shared = streaming && std::io::stdout().is_terminal();
-        let obstacle = terminal::obstacle().or(shared.then_some("the terminal shows a stream of events"));
+        let obstacle = terminal::unsupported_reason().or(shared.then_some("the terminal shows a stream of events"));
         match (args.live.unwrap_or(LiveForm::Auto), obstacle) {
             (LiveForm::View, Some(why)) => {
                 let fault = Fault::new(format!("cannot show the live view: {why}")).at("--live view");

@@ -6,7 +6,7 @@ use analysis::lint::Purpose;
 use engine::probe::{self, System};
 use model::environment::BackgroundIo;
 use model::event::Event;
-use model::plan::{Dialect, Plan};
+use model::plan::{Dialect, Plan, temporary_file_directory};
 use model::results::{Equivalent, PhaseInterval, Results};
 use run::targets::SharedFiles;
 use run::targets::guard::Permissions;
@@ -27,7 +27,7 @@ pub struct Session {
     /// The other hosts, if any.
     fleet: RefCell<Option<Fleet>>,
     /// CPUs that a launcher allowed, if this process runs alone and widened its affinity.
-    widened_from: Cell<Option<u32>>,
+    launcher_cpu_count: Cell<Option<u32>>,
     /// Results contain the test in the other dialects.
     translates: Cell<bool>,
 }
@@ -38,7 +38,7 @@ impl Session {
         Session {
             process,
             fleet: RefCell::new(None),
-            widened_from: Cell::new(None),
+            launcher_cpu_count: Cell::new(None),
             translates: Cell::new(true),
         }
     }
@@ -49,8 +49,8 @@ impl Session {
     }
 
     /// Records the number of CPUs that a launcher allowed before this process widened its affinity.
-    pub fn set_widened_from(&self, from: Option<u32>) {
-        self.widened_from.set(from);
+    pub fn set_launcher_cpu_count(&self, count: Option<u32>) {
+        self.launcher_cpu_count.set(count);
     }
 
     /// Sets whether results contain the test in the other dialects. Translating many jobs takes
@@ -232,12 +232,31 @@ impl Session {
     /// Translates the test to the other dialects.
     fn equivalents(&self, plan: &Plan) -> Vec<Equivalent> {
         match self.translates.get() {
-            true => dialects::convert::equivalents(plan)
+            true => dialects::convert::equivalents(&self.name_created_files(plan))
                 .into_iter()
                 .map(Equivalent::from)
                 .collect(),
             false => Vec::new(),
         }
+    }
+
+    /// Names each file that a run creates in a directory, with its size. Other tools take no
+    /// directory as a target.
+    fn name_created_files(&self, plan: &Plan) -> Plan {
+        let mut named = plan.clone();
+        // The run itself reports targets that cannot be used. In a fleet, each host names its own.
+        if !self.has_fleet() {
+            let _ = SharedFiles::default().assign_paths(&mut named);
+        }
+        for (number, target) in named.targets.iter_mut().enumerate() {
+            let number = if number == 0 { String::new() } else { number.to_string() };
+            let path = temporary_file_directory(&target.path)
+                .map(|directory| format!("{}/test{number}.dat", directory.trim_end_matches('/')));
+            if let Some(path) = path {
+                target.path = path;
+            }
+        }
+        named
     }
 
     /// Adds facts of this process to the results of its host.
@@ -252,7 +271,7 @@ impl Session {
         };
         if let Some(host) = host {
             host.environment.before = background_io;
-            host.environment.widened_from = self.widened_from.get().filter(|_| is_alone);
+            host.environment.widened_from = self.launcher_cpu_count.get().filter(|_| is_alone);
         }
     }
 }

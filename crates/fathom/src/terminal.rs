@@ -34,7 +34,7 @@ const ENTER_SEQUENCE: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?7l";
 const RESTORE_SEQUENCE: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /// True while the view owns the terminal.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static TERMINAL_TAKEN: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug)]
 pub struct View {
@@ -76,7 +76,7 @@ pub fn size_of_stderr() -> Option<(usize, usize)> {
 }
 
 /// Returns the reason why a view is impossible, if any.
-pub fn obstacle() -> Option<&'static str> {
+pub fn unsupported_reason() -> Option<&'static str> {
     use std::io::IsTerminal;
     let dumb = match std::env::var_os("TERM") {
         Some(name) => name == "dumb",
@@ -232,13 +232,13 @@ impl Drop for LiveTerminal {
 }
 
 fn take_over() -> std::io::Result<()> {
-    TAKEN.store(true, Ordering::Release);
+    TERMINAL_TAKEN.store(true, Ordering::Release);
     terminal::take_over(ENTER_SEQUENCE, RESTORE_SEQUENCE).inspect_err(|_| restore_terminal())
 }
 
 /// Restores the terminal, once.
 fn restore_terminal() {
-    if TAKEN.swap(false, Ordering::AcqRel) {
+    if TERMINAL_TAKEN.swap(false, Ordering::AcqRel) {
         terminal::restore();
     }
 }
@@ -271,7 +271,7 @@ fn run_view_loop(shared: &Shared, interrupt: &AtomicBool) {
         {
             let mut view = shared.view();
             // A panicking thread has restored the terminal: do not draw over its message.
-            if view.closing || !TAKEN.load(Ordering::Acquire) {
+            if view.closing || !TERMINAL_TAKEN.load(Ordering::Acquire) {
                 return;
             }
             if interrupt.load(Ordering::Relaxed) {
@@ -443,10 +443,10 @@ mod tests {
     fn a_panic_of_any_thread_restores_the_terminal() {
         testbed::in_own_process("terminal::tests::a_panic_of_any_thread_restores_the_terminal", || {
             restore_on_panic();
-            TAKEN.store(true, Ordering::Release);
+            TERMINAL_TAKEN.store(true, Ordering::Release);
             let thread = std::thread::spawn(|| panic!("as a worker might"));
             assert!(thread.join().is_err());
-            assert!(!TAKEN.load(Ordering::Acquire));
+            assert!(!TERMINAL_TAKEN.load(Ordering::Acquire));
         });
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Reason for a missing directory, for faults.
-pub const NOWHERE: &str = if cfg!(windows) {
+pub const NO_FOLDER_REASON: &str = if cfg!(windows) {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor LOCALAPPDATA is set"
 } else {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor HOME is set"

@@ -12,10 +12,10 @@ use crate::plan::{CachePath, StoragePath};
 use crate::units::Bytes;
 
 /// A figure is *at* a limit if it is below by less than this share, or above by less than
-/// [`ABOVE`]: sources round their figures, use different units and allow short bursts.
-pub const BELOW: f64 = 0.03;
-/// See [`BELOW`].
-pub const ABOVE: f64 = 0.05;
+/// [`TOLERANCE_ABOVE`]: sources round their figures, use different units and allow short bursts.
+pub const TOLERANCE_BELOW: f64 = 0.03;
+/// See [`TOLERANCE_BELOW`].
+pub const TOLERANCE_ABOVE: f64 = 0.05;
 
 /// One limit with its name and source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -128,12 +128,12 @@ impl Limit {
     /// True if a figure is at this limit: from 3 % below its smallest reading to 5 % above its
     /// largest.
     pub fn is_reached_by(&self, value: f64) -> bool {
-        value >= self.low * (1.0 - BELOW) && value <= self.high * (1.0 + ABOVE)
+        value >= self.low * (1.0 - TOLERANCE_BELOW) && value <= self.high * (1.0 + TOLERANCE_ABOVE)
     }
 
     /// True if a figure is more than 5 % above the largest reading of this limit.
     pub fn is_exceeded_by(&self, value: f64) -> bool {
-        value > self.high * (1.0 + ABOVE)
+        value > self.high * (1.0 + TOLERANCE_ABOVE)
     }
 
     /// The bound with which reports compare a figure: the largest reading only if it is exceeded.

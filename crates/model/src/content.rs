@@ -109,6 +109,30 @@ impl Content {
             | Content::Compressible { .. } => false,
         }
     }
+
+    /// Writes the constant part of the content, if there is one, to each chunk of a buffer.
+    fn write_constant_part(&self, buffer: &mut [u8]) {
+        let (percent, chunk, pattern) = match self {
+            Content::Compressible {
+                percent,
+                chunk,
+                pattern,
+            } => (*percent, *chunk, pattern),
+            Content::Duplicated {
+                constant: Some(part), ..
+            } => (part.percent, part.chunk, &part.pattern),
+            _ => return,
+        };
+        let chunk = if chunk == 0 {
+            buffer.len().max(1)
+        } else {
+            chunk as usize
+        };
+        for piece in buffer.chunks_mut(chunk) {
+            let constant = piece.len() * usize::from(percent.min(100)) / 100;
+            repeat(pattern, &mut piece[..constant]);
+        }
+    }
 }
 
 /// xoshiro256+ (Blackman and Vigna 2018) in eight independent lanes.
@@ -277,19 +301,15 @@ impl Filler {
             }
             Content::Stamped => stamp(buffer, offset, now),
             Content::Drawn => fill_from_draws(buffer, draws),
-            Content::Compressible {
-                percent,
-                chunk,
-                pattern,
-            } => {
+            Content::Compressible { .. } => {
                 (self.fill_random)(&mut self.random, buffer);
-                make_constant(buffer, *percent, *chunk as usize, pattern);
+                self.content.write_constant_part(buffer);
             }
             Content::Duplicated {
                 percent,
                 working_set,
                 shared_working_set: shared,
-                constant,
+                ..
             } => {
                 let may_repeat = self.buffers_created > 0 || *shared;
                 let repeats = may_repeat && draws.next_u32(Purpose::Content) % 100 < u32::from(*percent);
@@ -308,14 +328,7 @@ impl Filler {
                 };
                 let mut random = WideRandom::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
                 (self.fill_random)(&mut random, buffer);
-                if let Some(constant_part) = constant {
-                    make_constant(
-                        buffer,
-                        constant_part.percent,
-                        constant_part.chunk as usize,
-                        &constant_part.pattern,
-                    );
-                }
+                self.content.write_constant_part(buffer);
             }
             Content::Source { .. } => {
                 let room = (self.source.len() - buffer.len().min(self.source.len())) as u64 + 1;
@@ -327,30 +340,12 @@ impl Filler {
             }
         }
     }
-}
 
-impl Filler {
     /// Fills a buffer reproducibly from a seed, for blocks to be verified. Keeps the constant part
     /// of the content; the rest is random.
     pub fn fill_from_seed(&self, buffer: &mut [u8], seed: u64) {
         (self.fill_random)(&mut WideRandom::new(seed), buffer);
-        match &self.content {
-            Content::Compressible {
-                percent,
-                chunk,
-                pattern,
-            } => make_constant(buffer, *percent, *chunk as usize, pattern),
-            Content::Duplicated {
-                constant: Some(constant_part),
-                ..
-            } => make_constant(
-                buffer,
-                constant_part.percent,
-                constant_part.chunk as usize,
-                &constant_part.pattern,
-            ),
-            _ => {}
-        }
+        self.content.write_constant_part(buffer);
     }
 }
 
@@ -370,15 +365,6 @@ fn stamp(buffer: &mut [u8], offset: u64, now: Nanos) {
     for (index, sector) in buffer.chunks_exact_mut(512).enumerate() {
         sector[..8].copy_from_slice(&(offset + 512 * index as u64).to_le_bytes());
         sector[504..].copy_from_slice(&now.0.to_le_bytes());
-    }
-}
-
-/// Makes the first part of each chunk constant.
-fn make_constant(buffer: &mut [u8], percent: u8, chunk: usize, pattern: &[u8]) {
-    let chunk = if chunk == 0 { buffer.len().max(1) } else { chunk };
-    for piece in buffer.chunks_mut(chunk) {
-        let constant = piece.len() * usize::from(percent.min(100)) / 100;
-        repeat(pattern, &mut piece[..constant]);
     }
 }
 

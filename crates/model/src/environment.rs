@@ -76,6 +76,25 @@ pub struct BusyProgram {
     pub bytes: Bytes,
 }
 
+/// How the names of kernel threads begin, as far as they do I/O.
+const KERNEL_THREADS: [&str; 12] = [
+    "kworker/", "kswapd", "kcompactd", "khugepaged", "ksoftirqd/", "jbd2/", "xfsaild/", "btrfs-", "dmcrypt_write",
+    "irq/", "rcu_", "txg_",
+];
+
+/// True for the name of a kernel thread. It does the I/O of programs, and a user cannot stop it.
+pub fn is_kernel_thread(name: &str) -> bool {
+    let is_numbered = |start: &str| {
+        let number = name.strip_prefix(start);
+        number.is_some_and(|number| number.starts_with(|letter: char| letter.is_ascii_digit()))
+    };
+    // On Windows, the process of the kernel is `System`.
+    name == "System"
+        || is_numbered("loop")
+        || is_numbered("md")
+        || KERNEL_THREADS.iter().any(|start| name.starts_with(start))
+}
+
 /// A machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {

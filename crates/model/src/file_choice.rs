@@ -194,12 +194,7 @@ impl Skew {
                 center: 0.5,
             }),
         };
-        let area = Area {
-            base: 0,
-            length: count as u64 * RANKS_PER_FILE,
-            block: 1,
-            alignment: 1,
-        };
+        let area = Area::of_blocks(0, count as u64 * RANKS_PER_FILE, 1);
         let seed = draws.next_u64(Purpose::File);
         let mut draws = GeneratorChoice::Native { seed }.start();
         let shared = Arc::<SharedAccess>::default();

@@ -14,7 +14,7 @@ use crate::plan::{
     DepthScope, DividedSettings, Extent, FilePart, FileTree, Job, Pacing, Plan, Rate, Region, Stream, StreamTarget,
     Target, TargetId, TargetKind,
 };
-use crate::results::{HostDeviceUse, HostResults, JobResults, RankSeries, Results, StepResults};
+use crate::results::{HostDeviceUse, HostResults, RankSeries, Results, StepResults};
 use crate::units::{Bytes, Nanos};
 
 /// Divided parts of a target begin at multiples of this many bytes.
@@ -53,19 +53,20 @@ impl Fleet {
     pub fn describe(&self) -> String {
         let mut hosts: Vec<&str> = self.ranks.iter().map(|rank| rank.host.as_str()).collect();
         hosts.sort_unstable();
-        hosts.dedup();
-        let omitted = hosts.len().saturating_sub(MAX_NAMED);
-        hosts.truncate(MAX_NAMED);
-        let omitted = if omitted > 0 {
-            format!(" and {omitted} more")
-        } else {
-            String::new()
-        };
         let processes = match self.ranks.len() {
             1 => "1 process".to_owned(),
             count => format!("{count} processes"),
         };
-        format!("{processes} on {}{omitted}", hosts.join(", "))
+        format!("{processes} on {}", list_hosts(hosts))
+    }
+}
+
+/// The first of these hosts, each once, and the number of others.
+fn list_hosts(mut names: Vec<&str>) -> String {
+    names.dedup();
+    match names.len().saturating_sub(MAX_NAMED) {
+        0 => names.join(", "),
+        omitted => format!("{} and {omitted} more", names[..MAX_NAMED].join(", ")),
     }
 }
 
@@ -115,11 +116,7 @@ impl Share {
     pub fn for_rank(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
         let mut mine = plan.clone();
         for target in &mut mine.targets {
-            let has_name = matches!(
-                target.kind,
-                TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
-            );
-            if has_name {
+            if target.kind.has_name() {
                 target.path = make_absolute(&expand_name(&target.path, rank), folder);
             }
         }
@@ -130,12 +127,7 @@ impl Share {
             let job_numbers: Vec<u32> = (0..step.jobs.len() as u32)
                 .filter(|number| is_for(&step.jobs[*number as usize].hosts, rank.number, &rank.host))
                 .collect();
-            let place = |old: u32| {
-                job_numbers
-                    .iter()
-                    .position(|number| *number == old)
-                    .map(|new| new as u32)
-            };
+            let place = |old: u32| Some(job_numbers.iter().position(|number| *number == old)? as u32);
             let old = std::mem::take(&mut step.jobs);
             for mut job in job_numbers.iter().map(|number| old[*number as usize].clone()) {
                 job.after = job
@@ -289,20 +281,11 @@ fn check_hosts_exist(job: &Job, hosts: &[String]) -> Result<(), String> {
     let Some(name) = job.hosts.iter().find(|name| !takes_part(name)) else {
         return Ok(());
     };
-    let mut names = hosts.to_vec();
-    names.dedup();
-    let omitted = names.len().saturating_sub(MAX_NAMED);
-    names.truncate(MAX_NAMED);
-    let list = names.join(", ")
-        + &if omitted > 0 {
-            format!(" and {omitted} more")
-        } else {
-            String::new()
-        };
     Err(format!(
-        "job `{}` is for `{name}`, which is neither a host nor a rank of this fleet: name one of {list}, or a \
+        "job `{}` is for `{name}`, which is neither a host nor a rank of this fleet: name one of {}, or a \
          number below {}",
         job.name,
+        list_hosts(hosts.iter().map(String::as_str).collect()),
         hosts.len()
     ))
 }
@@ -478,7 +461,7 @@ pub fn merge_shares(common: &Plan, shares: &[Share]) -> Plan {
     plan
 }
 
-fn shift_targets(target: &mut StreamTarget, by: u32) {
+pub(crate) fn shift_targets(target: &mut StreamTarget, by: u32) {
     match target {
         StreamTarget::One { target } => target.0 += by,
         StreamTarget::Files { targets, .. } => targets.iter_mut().for_each(|target| target.0 += by),
@@ -521,17 +504,9 @@ impl<'a> Gathering<'a> {
     /// Empty results of the merged plan, based on `frame`.
     pub fn new(common: &Plan, shares: &'a [Share], frame: Results) -> Gathering<'a> {
         let plan = merge_shares(common, shares);
-        let job = |job: &Job| JobResults {
-            name: job.name.clone(),
-            ..JobResults::default()
-        };
-        let steps = plan.steps.iter().map(|step| StepResults {
-            jobs: step.jobs.iter().map(job).collect(),
-            ..StepResults::default()
-        });
         Gathering {
             results: Results {
-                steps: steps.collect(),
+                steps: plan.steps.iter().map(StepResults::not_started).collect(),
                 plan,
                 hosts: Vec::new(),
                 findings: Vec::new(),
@@ -651,7 +626,6 @@ fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>
     }
 }
 
-/// Adds the counters of a machine.
 fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: u32) -> CounterRanges {
     let devices = from.devices.iter_mut().chain(&mut from.devices_measured);
     devices.for_each(|device| device.host = machine);

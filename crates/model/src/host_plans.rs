@@ -2,7 +2,8 @@
 //! results are split by host again. Steps with the same number run side by side: all hosts begin
 //! each step together.
 
-use crate::plan::{Dependency, JobEcho, Plan, Step, StreamTarget, TargetKind};
+use crate::fleet::shift_targets;
+use crate::plan::{Plan, Step, TargetId};
 use crate::results::{HostDeviceUse, HostResults, JobResults, Results, StepResults};
 
 /// A plan for each host, in the order of their ranks.
@@ -43,19 +44,13 @@ impl HostPlans {
         for (rank, plan) in self.plans.iter().enumerate() {
             let shift = merged.targets.len() as u32;
             merged.targets.extend(plan.targets.iter().cloned().map(|mut target| {
-                if matches!(
-                    target.kind,
-                    TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
-                ) {
+                if target.kind.has_name() {
                     target.path = target.path.replace('%', "%%");
                 }
                 target
             }));
-            merged.prepare_once.extend(plan.prepare_once.iter().map(|id| {
-                let mut id = *id;
-                id.0 += shift;
-                id
-            }));
+            let shifted = plan.prepare_once.iter().map(|id| TargetId(id.0 + shift));
+            merged.prepare_once.extend(shifted);
             for grid in &plan.grids {
                 if !merged.grids.contains(grid) {
                     merged.grids.push(*grid);
@@ -67,19 +62,12 @@ impl HostPlans {
                 for job in &step.jobs {
                     let mut job = job.clone();
                     job.hosts = vec![rank.to_string()];
-                    job.after = job
-                        .after
-                        .iter()
-                        .map(|dependency| Dependency(dependency.0 + before))
-                        .collect();
+                    job.after.iter_mut().for_each(|dependency| dependency.0 += before);
                     for list in [&mut job.ends_with.jobs, &mut job.ends_with.on_failure] {
                         list.iter_mut().for_each(|index| *index += before);
                     }
                     for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
-                        match &mut stream.target {
-                            StreamTarget::One { target } => target.0 += shift,
-                            StreamTarget::Files { targets, .. } => targets.iter_mut().for_each(|id| id.0 += shift),
-                        }
+                        shift_targets(&mut stream.target, shift);
                     }
                     into.jobs.push(job);
                 }
@@ -126,10 +114,9 @@ impl HostPlans {
                             origin.presentation.other.push((name, value.clone()));
                         }
                     }
-                    let none = JobEcho::default;
                     origin
                         .jobs
-                        .push(plan.origin.jobs.get(*next).cloned().unwrap_or_else(none));
+                        .push(plan.origin.jobs.get(*next).cloned().unwrap_or_default());
                     *next += 1;
                 }
             }
@@ -236,7 +223,7 @@ fn job_of_host(mut job: JobResults, targets: &std::ops::Range<u32>) -> JobResult
 mod tests {
     use super::*;
     use crate::Nanos;
-    use crate::plan::{Group, Job, Stop, TargetId, Workload};
+    use crate::plan::{Dependency, Group, Job, Stop, Workload};
     use crate::testing;
 
     /// A plan of one step, with a job for each of these targets; the second target is unused.

@@ -112,32 +112,21 @@ impl Mix {
 
     /// The mix in its initial state.
     pub fn start(self) -> MixCursor {
-        let (kind, write_percent) = match self {
-            Mix::Only { direction } => (Kind::Only(direction), 0.0),
-            Mix::Drawn { write_percent, .. } if write_percent <= 0.0 => (Kind::Only(Direction::Read), 0.0),
-            Mix::Drawn { write_percent, .. } if write_percent >= 100.0 => (Kind::Only(Direction::Write), 100.0),
-            Mix::Drawn {
-                write_percent,
-                rule: MixRule::Independent,
-            } => {
+        let write_percent = self.write_share();
+        let kind = match self {
+            Mix::Only { direction } => Kind::Only(direction),
+            Mix::Drawn { .. } if write_percent <= 0.0 => Kind::Only(Direction::Read),
+            Mix::Drawn { .. } if write_percent >= 100.0 => Kind::Only(Direction::Write),
+            Mix::Drawn { rule, .. } => match rule {
                 // The share as a 64-bit threshold: 2^64 × share, exact to 2^-53.
-                (
-                    Kind::Threshold((write_percent / 100.0 * 18_446_744_073_709_551_616.0) as u64),
-                    write_percent,
-                )
-            }
-            Mix::Drawn {
-                write_percent,
-                rule: MixRule::AfterPosition,
-            } => (Kind::AfterPosition, write_percent),
-            Mix::Drawn {
-                write_percent,
-                rule: MixRule::Redrawn,
-            } => (Kind::Redrawn, write_percent),
-            Mix::Exact { write_percent } => (Kind::Exact, write_percent),
-            Mix::TrimThenWrite => (Kind::TrimThenWrite, 0.0),
+                MixRule::Independent => Kind::Threshold((write_percent / 100.0 * 18_446_744_073_709_551_616.0) as u64),
+                MixRule::AfterPosition => Kind::AfterPosition,
+                MixRule::Redrawn => Kind::Redrawn,
+            },
+            Mix::Exact { .. } => Kind::Exact,
+            Mix::TrimThenWrite => Kind::TrimThenWrite,
             // Never used: the trace decides.
-            Mix::Traced { .. } => (Kind::Only(Direction::Read), 0.0),
+            Mix::Traced { .. } => Kind::Only(Direction::Read),
         };
         MixCursor {
             kind,

@@ -389,17 +389,15 @@ impl Observation {
         let (Some(ours), Some(theirs)) = (self.concurrency, other.concurrency) else {
             return false;
         };
+        let is_in_group = ours.group == theirs.group && !ours.is_sum && !theirs.is_sum;
         let (Some(our_time), Some(their_time)) = (self.measured_ns, other.measured_ns) else {
             // Without times, the group alone decides.
-            return ours.group == theirs.group && !ours.is_sum && !theirs.is_sum;
+            return is_in_group;
         };
         let end = (ours.start_ns + our_time).min(theirs.start_ns + their_time);
         let shared = end.since(ours.start_ns.max(theirs.start_ns));
         let longer = our_time.max(their_time);
-        ours.group == theirs.group
-            && !ours.is_sum
-            && !theirs.is_sum
-            && shared.as_secs() >= MIN_OVERLAP * longer.as_secs()
+        is_in_group && shared.as_secs() >= MIN_OVERLAP * longer.as_secs()
     }
 
     /// Average number of operations in flight by Little's law (1961): rate × mean latency. Absent
@@ -482,7 +480,7 @@ pub fn requested_read_percent(stream: &Stream) -> Option<f64> {
 }
 
 fn is_random(stream: &Stream) -> bool {
-    stream.pattern.access.iter().any(Access::jumps)
+    stream.pattern.access.iter().any(Access::has_random_positions)
 }
 
 /// The target rate of a job over all its workers; absent if a stream has no target rate.

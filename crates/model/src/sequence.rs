@@ -27,17 +27,23 @@ pub struct Operation {
 
 impl Operation {
     /// A placeholder for an unplanned operation.
-    const NONE: Operation = Operation {
-        direction: Direction::Read,
-        offset: 0,
-        length: 0,
-    };
+    const NONE: Operation = Operation::new(Direction::Read, 0, 0);
+
+    /// An operation on this range.
+    #[inline]
+    pub const fn new(direction: Direction, offset: u64, length: u32) -> Operation {
+        Operation {
+            direction,
+            offset,
+            length,
+        }
+    }
 }
 
 /// Operations planned ahead of their time.
 #[derive(Clone, Debug)]
 pub struct PlannedOperations {
-    operations: [Operation; AHEAD],
+    operations: [Operation; MAX_PLANNED_AHEAD],
     next: usize,
     end: usize,
     /// The pass ends after them.
@@ -45,12 +51,12 @@ pub struct PlannedOperations {
 }
 
 /// Operations that may be planned ahead.
-const AHEAD: usize = 32;
+const MAX_PLANNED_AHEAD: usize = 32;
 
 impl Default for PlannedOperations {
     fn default() -> Self {
         PlannedOperations {
-            operations: [Operation::NONE; AHEAD],
+            operations: [Operation::NONE; MAX_PLANNED_AHEAD],
             next: 0,
             end: 0,
             is_last: false,
@@ -61,7 +67,7 @@ impl Default for PlannedOperations {
 /// The effective ranges of a stepped distribution on `base … base + length` of its target; empty
 /// for other patterns. They belong to the first direction that occurs.
 pub fn effective_ranges(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> Vec<EffectiveRange> {
-    let Some(direction) = Direction::ALL.into_iter().find(|direction| mix.includes(*direction)) else {
+    let Some(direction) = mix.directions().next() else {
         return Vec::new();
     };
     let placement = match pattern.access.get(usize::from(pattern.access_index[direction])) {
@@ -106,7 +112,7 @@ pub struct Sequence {
 
 impl Sequence {
     /// A sequence without operations, for a stream with another source of operations.
-    pub fn nothing(mix: Mix) -> Sequence {
+    pub fn empty(mix: Mix) -> Sequence {
         Sequence {
             mix: mix.start(),
             cursors: Vec::new(),
@@ -161,7 +167,11 @@ impl Sequence {
                 Cursor::Interlocked(_) | Cursor::Parallel(_) | Cursor::WritePointers(_)
             )
         };
-        let ahead = if cursors.iter().any(must_wait) { 1 } else { AHEAD };
+        let ahead = if cursors.iter().any(must_wait) {
+            1
+        } else {
+            MAX_PLANNED_AHEAD
+        };
         let only_taken = matches!(draws, Draws::DiskSpd(_));
         Ok(Sequence {
             fixed: fixed(&mix, pattern, only_taken),
@@ -426,11 +436,7 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
             },
         }
     };
-    let first = Direction::ALL
-        .into_iter()
-        .find(|direction| mix.includes(*direction))
-        .unwrap_or(Direction::Read);
-    let used = area(first);
+    let used = area(mix.directions().next().unwrap_or(Direction::Read));
     // As in fio, the random map has a bit for each of the smallest configured blocks, even of
     // directions that never occur.
     let sizes_map = |unused: &Area| has_random_map(pattern) && unused.positions() > used.positions();
@@ -438,5 +444,5 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
         own if mix.includes(direction) || sizes_map(&own) => own,
         _ => used,
     };
-    PerDirection::new(pick(Direction::Read), pick(Direction::Write), pick(Direction::Trim))
+    PerDirection::from_fn(pick)
 }

@@ -1,8 +1,30 @@
 //! Small plans and results for the tests of all crates. Unspecified values have plain defaults.
 
 use crate::environment::Environment;
-use crate::plan::{Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
+use crate::plan::{Job, Plan, Step, Stop, Stream, Target, TargetKind, VerifyMethod, Worker};
 use crate::results::{HostResults, Results, StepResults, Tool};
+
+/// Every method of verification, with fio's name.
+pub const VERIFY_METHODS: [(VerifyMethod, &str); 18] = [
+    (VerifyMethod::Md5, "md5"),
+    (VerifyMethod::Crc64, "crc64"),
+    (VerifyMethod::Crc32, "crc32"),
+    (VerifyMethod::Crc32c, "crc32c"),
+    (VerifyMethod::Crc16, "crc16"),
+    (VerifyMethod::Crc7, "crc7"),
+    (VerifyMethod::Sha1, "sha1"),
+    (VerifyMethod::Sha256, "sha256"),
+    (VerifyMethod::Sha512, "sha512"),
+    (VerifyMethod::Sha3_224, "sha3-224"),
+    (VerifyMethod::Sha3_256, "sha3-256"),
+    (VerifyMethod::Sha3_384, "sha3-384"),
+    (VerifyMethod::Sha3_512, "sha3-512"),
+    (VerifyMethod::Xxhash, "xxhash"),
+    (VerifyMethod::Header, "meta"),
+    (VerifyMethod::Pattern, "pattern"),
+    (VerifyMethod::PatternWithHeader, "pattern_hdr"),
+    (VerifyMethod::None, "null"),
+];
 
 /// A target that is used unchanged.
 pub fn target(path: &str, kind: TargetKind) -> Target {

@@ -163,8 +163,10 @@ pub(crate) fn format_evidence(evidence: &Evidence) -> String {
 pub fn format_sentence(words: &str) -> String {
     let mut characters = words.chars();
     let first = characters.next().into_iter();
-    // The name fio stays in lower case.
-    let capital: String = match words.starts_with("fio ") {
+    // Names stay as they are: `fio`, `db2`, `p99`, `io_uring`.
+    let first_word = words.split(' ').next().unwrap_or_default();
+    let is_name = first_word.contains(|letter: char| letter.is_ascii_digit() || letter == '_');
+    let capital: String = match is_name || first_word == "fio" {
         true => first.collect(),
         false => first.flat_map(char::to_uppercase).collect(),
     };

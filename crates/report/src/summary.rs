@@ -210,7 +210,7 @@ pub struct Figures {
     pub errors: u64,
     /// Operations that transferred fewer bytes than requested.
     pub short: u64,
-    /// Operations that were issued after their due time, or abandoned.
+    /// Operations that were due in the measured window but not issued in it, or dropped.
     pub late: u64,
     /// Queued → reaped; due → reaped where the job is paced.
     pub latency: LatencyFigures,
@@ -324,7 +324,7 @@ impl DeviceSummary {
     }
 
     /// True if the kernel counted what this test issued, including merged operations.
-    pub fn agrees(&self) -> bool {
+    pub fn matches_test(&self) -> bool {
         let kernel = Transfers {
             reads: self.kernel.reads + self.merged[0],
             writes: self.kernel.writes + self.merged[1],
@@ -471,6 +471,15 @@ fn file_figures(results: &JobResults, window: Nanos) -> Vec<FileFigures> {
 }
 
 impl JobSummary {
+    /// The mean time of a commit in nanoseconds: a write and its flush, one after the other. `None`
+    /// unless each write has a flush.
+    pub fn commit_ns(&self) -> Option<f64> {
+        let (write, flush) = (self.write.as_ref()?, self.flush.as_ref()?);
+        // The last writes may have none yet.
+        let has_flush_each = flush.operations > 0 && flush.operations as f64 >= MIN_FLUSHED * write.operations as f64;
+        has_flush_each.then_some(write.latency.mean_ns + flush.latency.mean_ns)
+    }
+
     /// The figures of each kind of file operation, or else of each direction, without their sum.
     pub fn kinds(&self) -> Vec<(&'static str, &Figures)> {
         if !self.files.is_empty() {
@@ -631,6 +640,8 @@ fn summarize_cpu(results: &JobResults, total: &DirectionResults, window: Nanos) 
     }
 }
 
+/// Minimum share of writes with a flush for each write to count as a commit.
+const MIN_FLUSHED: f64 = 0.99;
 /// Shortest window for shares of time: the kernel counts a device's time in milliseconds.
 const MIN_DEVICE_WINDOW: Nanos = Nanos::millis(100);
 

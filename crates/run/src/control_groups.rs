@@ -79,18 +79,13 @@ impl Hierarchy {
 impl ControlGroups {
     /// The control groups of a plan. Changes nothing yet.
     pub(crate) fn from_plan(plan: &Plan) -> ControlGroups {
-        let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
-        let mut groups = workers.map(|worker| &worker.placement.control_group);
-        let first = groups.next();
-        let mounts = plan
-            .jobs()
-            .flat_map(|(_, job)| &job.workers)
-            .any(|worker| worker.placement.control_group.is_some())
-            .then(|| fs::read_to_string("/proc/mounts").ok())
-            .flatten();
+        let workers = plan.workers();
+        let groups: Vec<_> = workers.map(|worker| &worker.placement.control_group).collect();
+        let has_groups = groups.iter().any(|group| group.is_some());
+        let mounts = has_groups.then(|| fs::read_to_string("/proc/mounts").ok()).flatten();
         ControlGroups {
             hierarchy: mounts.as_deref().and_then(Hierarchy::parse),
-            common: groups.all(|group| Some(group) == first),
+            common: groups.windows(2).all(|pair| pair[0] == pair[1]),
             created: Mutex::new(CreatedGroups::default()),
         }
     }
@@ -108,15 +103,14 @@ impl ControlGroups {
                 source,
             }
         };
-        let unsupported = |what: String, help: &str| SetupError::unsupported(what, help);
         let Some(hierarchy) = &self.hierarchy else {
             let help = "mount them: mount -t cgroup2 none /sys/fs/cgroup";
-            return Err(unsupported("control groups are not mounted".into(), help));
+            return Err(SetupError::unsupported("control groups are not mounted", help));
         };
         let below = Path::new(path.trim_start_matches('/'));
         let is_normal = |component: Component<'_>| matches!(component, Component::Normal(_));
         if !below.components().all(is_normal) {
-            return Err(unsupported(
+            return Err(SetupError::unsupported(
                 format!("the control group `{path}` has `.` or `..` in its name"),
                 "specify its path relative to the cgroup mount point",
             ));
@@ -134,10 +128,9 @@ impl ControlGroups {
             // 0 means the writing process.
             Hierarchy::Threads(_) => write_existing(&folder.join("tasks"), "0"),
             Hierarchy::Processes(_) if !self.common => {
-                return Err(unsupported(
+                return Err(SetupError::unsupported(
                     "version 2 of control groups puts all threads of a program in one group for \
-                     I/O, but the jobs name different groups"
-                        .into(),
+                     I/O, but the jobs name different groups",
                     "use the same cgroup for all jobs, or run one fathom process per cgroup",
                 ));
             }

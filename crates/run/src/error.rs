@@ -43,6 +43,14 @@ pub struct WorkerFault {
     pub why: SetupError,
 }
 
+/// Refuses to continue if workers could not be set up.
+pub(crate) fn require_no_faults(faults: Vec<WorkerFault>) -> Result<(), RunError> {
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(RunError::Setup(faults)),
+    }
+}
+
 /// The failure of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostError {

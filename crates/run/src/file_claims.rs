@@ -361,38 +361,23 @@ mod tests {
         for directory in [0, 2] {
             assert_eq!(claims.claim(directory, true, true), Err(FileState::NotEmpty));
         }
-        assert_eq!(
-            claims.claim(1, false, false),
-            Err(FileState::WithoutDirectory),
-            "directory 3 is absent"
-        );
+        // Directory 3 is absent.
+        assert_eq!(claims.claim(1, false, false), Err(FileState::WithoutDirectory));
         assert_eq!(claims.claim(3, true, false), Ok(FileState::Absent));
-        assert_eq!(
-            claims.claim(1, false, false),
-            Err(FileState::InUse),
-            "directory 3 is being created"
-        );
+        // Directory 3 is being created.
+        assert_eq!(claims.claim(1, false, false), Err(FileState::InUse));
         claims.release(3, true, FileState::Present);
         assert_eq!(claims.claim(1, false, false), Ok(FileState::Absent));
-        assert_eq!(
-            claims.claim(3, true, true),
-            Err(FileState::NotEmpty),
-            "file 1 is being created in it"
-        );
+        // File 1 is being created in it.
+        assert_eq!(claims.claim(3, true, true), Err(FileState::NotEmpty));
         claims.release(1, false, FileState::Absent);
         for (number, is_directory) in [(0, false), (3, true), (2, true), (0, true)] {
-            assert_eq!(
-                claims.claim(number, is_directory, true),
-                Ok(FileState::Present),
-                "{number}"
-            );
+            let claimed = claims.claim(number, is_directory, true);
+            assert_eq!(claimed, Ok(FileState::Present), "{number}");
             claims.release(number, is_directory, FileState::Absent);
         }
-        assert_eq!(
-            claims.claim(4, true, false),
-            Ok(FileState::Absent),
-            "directory 1 exists"
-        );
+        // Directory 1 exists, directory 0 does not.
+        assert_eq!(claims.claim(4, true, false), Ok(FileState::Absent));
         assert_eq!(claims.claim(2, true, false), Err(FileState::WithoutDirectory));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::plan::Flow;
 
 /// Maximum number of rounds that a stream may be ahead of the others.
-const MAX_LEAD: u128 = 16;
+const MAX_ROUNDS_AHEAD: u128 = 16;
 
 /// The shared state of a flow.
 #[derive(Debug, Default)]
@@ -45,15 +45,15 @@ impl Flows {
 impl Share {
     /// True if the stream has exceeded its share. As in fio, the first operation counts as one of
     /// another stream, so that a single stream never waits. A stream may lead by 1/128 of the
-    /// others' operations and by [`MAX_LEAD`]: otherwise each round would wait for the scheduler,
-    /// and a busy machine would slow all streams.
+    /// others' operations and by [`MAX_ROUNDS_AHEAD`]: otherwise each round would wait for the
+    /// scheduler, and a busy machine would slow all streams.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
         let other_operations =
             u128::from(self.common.operations.load(Ordering::Relaxed)).saturating_sub(self.own_operations.into());
         let weight = u128::from(self.plan.weight);
         let other_weights = u128::from(self.common.weight.load(Ordering::Relaxed)).saturating_sub(weight);
-        let lead = (other_operations / 128).min(MAX_LEAD * other_weights);
+        let lead = (other_operations / 128).min(MAX_ROUNDS_AHEAD * other_weights);
         u128::from(self.own_operations) * other_weights > weight * (other_operations + 1 + lead)
     }
 

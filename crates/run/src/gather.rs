@@ -22,7 +22,7 @@ use crate::worker::{CellKey, CellKind, Inbox, Recorder};
 type SeriesKey = (usize, Option<(u32, u32)>);
 
 /// Everything received from the workers of one job so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Gather {
     workers: Vec<WorkerData>,
     /// Recorders that were received and not yet returned.
@@ -51,7 +51,7 @@ struct TargetGroups {
 }
 
 /// The data received from a worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct WorkerData {
     inbox: Option<Inbox>,
     keys: Vec<CellKey>,
@@ -130,36 +130,19 @@ impl Gather {
     /// A gatherer for the workers of a job. `length` is the interval of recorder exchanges.
     pub(crate) fn new(plan: &Job, grids: &[Grid], length: Nanos) -> Gather {
         let received = |worker: usize| WorkerData {
-            inbox: None,
-            keys: Vec::new(),
-            cells: Vec::new(),
-            depth: Distribution::default(),
-            submitted: Distribution::default(),
-            completed: Distribution::default(),
-            waits: Waits::default(),
             windows: plan
                 .windows
                 .iter()
                 .map(|windows| empty_windows(worker, windows))
                 .collect(),
-            next: (Phase::Delay, 0, 0),
-            measured: (Nanos(0), Nanos(0)),
-            reported_to: Nanos(0),
-            usage: Usage::default(),
-            ended: false,
+            ..WorkerData::default()
         };
         Gather {
             workers: (0..plan.workers.len()).map(received).collect(),
-            held: Vec::new(),
             grids: grids.to_vec(),
-            series: BTreeMap::new(),
-            histograms: BTreeMap::new(),
-            seconds: BTreeMap::new(),
-            open: BTreeMap::new(),
             groups: TargetGroups::from_job(plan),
             length,
-            epoch: 0,
-            lost: 0,
+            ..Gather::default()
         }
     }
 
@@ -406,7 +389,7 @@ impl Gather {
         };
         match self.histograms.entry(number) {
             Entry::Vacant(place) => _ = place.insert(histogram),
-            Entry::Occupied(mut existing) => existing.get_mut().add(histogram),
+            Entry::Occupied(mut existing) => existing.get_mut().merge(histogram),
         }
     }
 
@@ -456,7 +439,6 @@ impl Gather {
         self.lost
     }
 
-    /// The totals of each worker.
     pub(crate) fn take_totals(&mut self, plan: &Job) -> Vec<WorkerTotals> {
         let workers = std::mem::take(&mut self.workers);
         workers
@@ -477,15 +459,9 @@ impl Gather {
         let totals: Vec<_> = totals.collect();
         let longest = totals.iter().map(|(_, start, end)| end.since(*start)).max();
         let mut series = Gather {
-            workers: Vec::new(),
-            held: Vec::new(),
             grids: self.grids.clone(),
             series: self.series.clone(),
-            histograms: BTreeMap::new(),
-            seconds: BTreeMap::new(),
-            open: BTreeMap::new(),
-            groups: TargetGroups::default(),
-            ..*self
+            ..Gather::default()
         };
         (totals, series.take_series(plan, longest.unwrap_or_default()))
     }

@@ -4,10 +4,8 @@ use model::Nanos;
 use model::plan::{Job, Plan, TargetId};
 use model::trace::iolog::{Action, HEADER, append_line};
 
-use crate::line_log::{self, LineLog, LogFormat};
+use crate::line_log::{self, LogFormat};
 
-/// The trace of one job.
-pub(crate) type IssueTrace = LineLog<Line>;
 /// A worker's writer.
 pub(crate) type LogWriter = line_log::LogWriter<Line>;
 

@@ -15,6 +15,7 @@ use engine::{Identity, os_error_name, sys};
 use model::results::Failure;
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use crate::setup_error::SetupError;
 use crate::targets::guard::Permissions;
 
 /// The size of a worker's ring in lines. It suffices for 16 ms at a million operations per second.
@@ -36,7 +37,6 @@ pub(crate) trait Line: Copy + Send + 'static {
     fn put(&self, worker: usize, log_format: &LogFormat, text: &mut Vec<u8>);
 }
 
-/// The format of a log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogFormat {
     /// Name in messages.
@@ -68,35 +68,36 @@ pub(crate) struct LogWriter<L> {
 }
 
 /// The log of one job.
-#[derive(Debug)]
-pub(crate) struct LineLog<L> {
+pub(crate) struct LineLog {
     path: String,
     log_format: LogFormat,
     shared: Arc<Shared>,
-    state: State<L>,
+    state: State,
 }
 
-#[derive(Debug)]
-enum State<L> {
+/// Writes the text and then the lines of all rings.
+type WriteLines = Box<dyn FnOnce(File, Vec<u8>, &LogFormat, &Shared) -> io::Result<()> + Send>;
+
+enum State {
     /// The rings exist, the file is not opened yet.
-    Ready(Vec<Consumer<L>>),
+    Ready(WriteLines),
     Writing(JoinHandle<io::Result<()>>),
     Ended,
 }
 
-impl<L: Line> LineLog<L> {
+impl LineLog {
     /// The log of a job with this number of workers, and a writer for each. Nothing is written yet.
-    pub(crate) fn new(path: &str, log_format: LogFormat, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
+    pub(crate) fn new<L: Line>(path: &str, log_format: LogFormat, workers: usize) -> (LineLog, Vec<LogWriter<L>>) {
         let lines = (MAX_LINES_OF_JOB / workers.max(1)).clamp(64, MAX_LINES);
         LineLog::with_ring_lines(lines, path, log_format, workers)
     }
 
-    fn with_ring_lines(
+    fn with_ring_lines<L: Line>(
         lines: usize,
         path: &str,
         log_format: LogFormat,
         workers: usize,
-    ) -> (LineLog<L>, Vec<LogWriter<L>>) {
+    ) -> (LineLog, Vec<LogWriter<L>>) {
         let shared = Arc::new(Shared::default());
         let (mut writers, mut rings) = (Vec::new(), Vec::new());
         for _ in 0..workers {
@@ -111,14 +112,17 @@ impl<L: Line> LineLog<L> {
             path: path.to_owned(),
             log_format,
             shared,
-            state: State::Ready(rings),
+            state: State::Ready(Box::new(|file, text, log_format, shared| {
+                write_all(file, text, rings, log_format, shared)
+            })),
         };
         (log, writers)
     }
 
-    /// The path of its file.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
+    /// The error of a worker whose log cannot be written.
+    pub(crate) fn setup_error(&self, source: io::Error) -> SetupError {
+        let (what, path) = (self.log_format.name, self.path.clone());
+        SetupError::Log { what, path, source }
     }
 
     /// Opens the file and starts writing. Call it once the job is certain to start.
@@ -127,7 +131,7 @@ impl<L: Line> LineLog<L> {
     /// The system's error; also if the path is a device or one of the targets, to which logs are
     /// never written, or a foreign file that the log would replace.
     pub(crate) fn start(&mut self, targets: &[Option<Identity>], permissions: &Permissions) -> io::Result<()> {
-        let State::Ready(rings) = std::mem::replace(&mut self.state, State::Ended) else {
+        let State::Ready(write_lines) = std::mem::replace(&mut self.state, State::Ended) else {
             return Ok(());
         };
         let (file, is_new) = open(Path::new(&self.path), targets, &self.log_format, permissions)?;
@@ -139,7 +143,7 @@ impl<L: Line> LineLog<L> {
         let (shared, log_format) = (Arc::clone(&self.shared), self.log_format.clone());
         let thread = std::thread::Builder::new()
             .name(self.log_format.name.into())
-            .spawn(move || write_all(file, text, rings, &log_format, &shared))?;
+            .spawn(move || write_lines(file, text, &log_format, &shared))?;
         self.state = State::Writing(thread);
         Ok(())
     }
@@ -430,7 +434,7 @@ mod tests {
         let path = directory.path().join("file");
         let name = path.to_str().unwrap().to_owned();
         let start = |name: &str, permissions: &Permissions| {
-            let (mut log, _writers) = LineLog::<Number>::new(name, log_format(), 1);
+            let (mut log, _writers) = LineLog::new::<Number>(name, log_format(), 1);
             let started = log.start(&[], permissions).map_err(|error| error.to_string());
             assert_eq!(log.finish(), None);
             started
@@ -456,7 +460,7 @@ mod tests {
         {
             let hard = directory.path().join("hard");
             std::fs::hard_link(&path, &hard).unwrap();
-            let (mut log, _writers) = LineLog::<Number>::new(&name, log_format(), 1);
+            let (mut log, _writers) = LineLog::new::<Number>(&name, log_format(), 1);
             log.start(&[], &permissions).unwrap();
             let why = start(hard.to_str().unwrap(), &permissions).unwrap_err();
             assert!(why.contains("another job or run writes to it"), "{why}");

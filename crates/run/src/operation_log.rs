@@ -4,10 +4,8 @@ use model::operation_log::HEADER;
 use model::trace::iolog::append_number;
 use model::{Direction, Nanos};
 
-use crate::line_log::{self, LineLog, LogFormat};
+use crate::line_log::{self, LogFormat};
 
-/// The log of one job.
-pub(crate) type OperationLog = LineLog<Line>;
 /// A worker's writer.
 pub(crate) type LogWriter = line_log::LogWriter<Line>;
 

@@ -18,7 +18,7 @@ use model::results::{BECAME_SHORTER, JobResults, Results, StepResults};
 
 use crate::context::RunContext;
 use crate::control_groups::ControlGroups;
-use crate::error::{RunError, WorkerFault};
+use crate::error::{RunError, WorkerFault, require_no_faults};
 use crate::results::{unix_now_ns, without_steps};
 use crate::schedulers::Schedulers;
 use crate::setup_error::SetupError;
@@ -305,11 +305,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
 /// # Errors
 /// [`RunError::Setup`] with every worker whose engine is missing.
 pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
-    let faults = unsupported::find_missing_engines(plan);
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(RunError::Setup(faults)),
-    }
+    require_no_faults(unsupported::find_missing_engines(plan))
 }
 
 /// Refuses operation logs that would replace other files, and traces that cannot be appended. A job
@@ -335,11 +331,7 @@ fn check_logs_of_steps(plan: &Plan, steps: &[Step], permissions: &Permissions) -
         let why = SetupError::Log { what, path, source };
         Some(WorkerFault { job, worker: 0, why })
     });
-    let faults: Vec<WorkerFault> = faults.collect();
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(RunError::Setup(faults)),
-    }
+    require_no_faults(faults.collect())
 }
 
 fn run_error_of_target(error: TargetError) -> RunError {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use engine::Identity;
-use engine::probe::{BlockDevice, Inventory, System};
+use engine::probe::{BlockDevice, Inventory, System, active_scheduler};
 use model::environment::TargetFacts;
 use model::plan::Job;
 
@@ -111,12 +111,6 @@ fn is_active(disk: &BlockDevice, scheduler: &str) -> bool {
     offered.is_ok_and(|offered| active_scheduler(&offered) == Some(scheduler))
 }
 
-/// The word in brackets.
-fn active_scheduler(offered: &str) -> Option<&str> {
-    let (_, rest) = offered.split_once('[')?;
-    rest.split_once(']').map(|(chosen, _)| chosen)
-}
-
 /// Describes what uses a disk besides the test. The test's files are on file systems of
 /// `devices_of_files`.
 fn describe_other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_files: &[&str]) -> Option<String> {
@@ -144,16 +138,4 @@ fn describe_other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_file
         let guest = inventory.guests_using(identity).next();
         guest.map(|_| format!("a virtual machine uses {path}"))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_scheduler_in_brackets_is_chosen() {
-        assert_eq!(active_scheduler("none [mq-deadline] kyber bfq\n"), Some("mq-deadline"));
-        assert_eq!(active_scheduler("[none]\n"), Some("none"));
-        assert_eq!(active_scheduler("none\n"), None);
-    }
 }

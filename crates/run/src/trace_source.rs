@@ -36,7 +36,7 @@ struct ReaderState {
 
 /// The next entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextEntry {
     /// An entry.
     Entry(Entry),
     /// The reader has not read the next entry yet.
@@ -80,21 +80,21 @@ impl TraceSource {
 
     /// The next entry, without removing it.
     #[inline]
-    pub(crate) fn peek(&self) -> Next {
+    pub(crate) fn peek(&self) -> NextEntry {
         if let Ok(entry) = self.entries.peek() {
-            return Next::Entry(*entry);
+            return NextEntry::Entry(*entry);
         }
         self.peek_empty()
     }
 
     #[cold]
-    fn peek_empty(&self) -> Next {
+    fn peek_empty(&self) -> NextEntry {
         // Read the flag first, so that entries before the end are seen below.
         let ended = self.shared.ended.load(Ordering::Acquire);
         match (self.entries.peek(), ended) {
-            (Ok(entry), _) => Next::Entry(*entry),
-            (Err(_), true) => Next::End,
-            (Err(_), false) => Next::NotYet,
+            (Ok(entry), _) => NextEntry::Entry(*entry),
+            (Err(_), true) => NextEntry::End,
+            (Err(_), false) => NextEntry::NotYet,
         }
     }
 
@@ -170,14 +170,14 @@ mod tests {
         let mut offsets = Vec::new();
         loop {
             match source.peek() {
-                Next::Entry(entry) => {
+                NextEntry::Entry(entry) => {
                     source.advance();
                     if let EntryAction::Move(operation) = entry.what {
                         offsets.push(operation.offset);
                     }
                 }
-                Next::NotYet => std::thread::yield_now(),
-                Next::End => return (offsets, source.error()),
+                NextEntry::NotYet => std::thread::yield_now(),
+                NextEntry::End => return (offsets, source.error()),
             }
         }
     }

@@ -208,7 +208,7 @@ impl Report {
             .filter_map(|pair| Some((observation(Side::A, pair)?, observation(Side::B, pair)?)))
             .collect();
         let references: Vec<(&Observation, &Observation)> = pairs.iter().map(|(a, b)| (a, b)).collect();
-        let mut comparison = compare::interleaved(&references, margin);
+        let mut comparison = compare::compare_interleaved(&references, margin);
         let warnings = list_warnings(study);
         if let Some(comparison) = comparison.as_mut().filter(|_| !list_doubts(&warnings).is_empty()) {
             let words = comparison.changes.iter_mut().map(|change| &mut change.word);

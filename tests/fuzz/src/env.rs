@@ -49,7 +49,7 @@ impl Disk for NullEnv {
         Ok(self.0.clone().into_bytes())
     }
 
-    fn below(&self, _: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, _: &str) -> Result<Vec<String>, String> {
         Ok(Vec::new())
     }
 

@@ -7,7 +7,8 @@ pub(crate) struct Figure {
     pub(crate) row: &'static str,
     /// Description of the measurement.
     pub(crate) what: String,
-    pub(crate) wanted: Wanted,
+    #[serde(rename = "wanted")]
+    pub(crate) goal: Goal,
     /// Its value; absent if it could not be measured.
     pub(crate) found: Option<f64>,
     /// Unit; empty for ratios.
@@ -22,7 +23,7 @@ pub(crate) struct Figure {
 /// The goal of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Wanted {
+pub(crate) enum Goal {
     AtLeast(f64),
     AtMost(f64),
     Between(f64, f64),
@@ -30,14 +31,14 @@ pub(crate) enum Wanted {
     Nothing,
 }
 
-impl Wanted {
+impl Goal {
     /// The goal as text, with the unit.
     pub(crate) fn describe(self, unit: &str) -> String {
         match self {
-            Wanted::AtLeast(min) => format!("≥ {}", amount(min, unit)),
-            Wanted::AtMost(max) => format!("≤ {}", amount(max, unit)),
-            Wanted::Between(min, max) => format!("{} – {}", amount(min, ""), amount(max, unit)),
-            Wanted::Nothing => "–".to_owned(),
+            Goal::AtLeast(min) => format!("≥ {}", amount(min, unit)),
+            Goal::AtMost(max) => format!("≤ {}", amount(max, unit)),
+            Goal::Between(min, max) => format!("{} – {}", amount(min, ""), amount(max, unit)),
+            Goal::Nothing => "–".to_owned(),
         }
     }
 
@@ -45,10 +46,10 @@ impl Wanted {
     pub(crate) fn verdict(self, found: f64) -> Verdict {
         let missed = |bound: f64| Verdict::Missed(((found - bound) / bound).abs());
         match self {
-            Wanted::Nothing => Verdict::Recorded,
-            Wanted::AtLeast(min) | Wanted::Between(min, _) if found < min => missed(min),
-            Wanted::AtMost(max) | Wanted::Between(_, max) if found > max => missed(max),
-            Wanted::AtLeast(_) | Wanted::AtMost(_) | Wanted::Between(..) => Verdict::Met,
+            Goal::Nothing => Verdict::Recorded,
+            Goal::AtLeast(min) | Goal::Between(min, _) if found < min => missed(min),
+            Goal::AtMost(max) | Goal::Between(_, max) if found > max => missed(max),
+            Goal::AtLeast(_) | Goal::AtMost(_) | Goal::Between(..) => Verdict::Met,
         }
     }
 }
@@ -64,11 +65,11 @@ pub(crate) enum Verdict {
 
 impl Figure {
     /// A figure that was measured.
-    pub(crate) fn new(row: &'static str, what: impl Into<String>, wanted: Wanted, found: Option<f64>) -> Figure {
+    pub(crate) fn new(row: &'static str, what: impl Into<String>, goal: Goal, found: Option<f64>) -> Figure {
         Figure {
             row,
             what: what.into(),
-            wanted,
+            goal,
             found,
             unit: "",
             detail: String::new(),
@@ -78,7 +79,7 @@ impl Figure {
 
     /// A row that could not be measured.
     pub(crate) fn absent(row: &'static str, why: impl std::fmt::Display) -> Figure {
-        Figure::new(row, "not measured", Wanted::Nothing, None).with_detail(why.to_string())
+        Figure::new(row, "not measured", Goal::Nothing, None).with_detail(why.to_string())
     }
 
     pub(crate) fn unit(self, unit: &'static str) -> Figure {
@@ -97,7 +98,7 @@ impl Figure {
     }
 
     pub(crate) fn verdict(&self) -> String {
-        match self.found.map(|found| self.wanted.verdict(found)) {
+        match self.found.map(|found| self.goal.verdict(found)) {
             None => "not measured".to_owned(),
             Some(Verdict::Met) => "met".to_owned(),
             // A share of 0 is meaningless.
@@ -152,20 +153,20 @@ mod tests {
 
     #[test]
     fn a_bound_itself_is_met() {
-        assert_eq!(Wanted::AtLeast(2.0).verdict(2.0), Verdict::Met);
-        assert_eq!(Wanted::AtMost(2.0).verdict(2.0), Verdict::Met);
-        assert_eq!(Wanted::Between(0.9, 1.1).verdict(1.0), Verdict::Met);
-        assert_eq!(Wanted::Nothing.verdict(7.0), Verdict::Recorded);
+        assert_eq!(Goal::AtLeast(2.0).verdict(2.0), Verdict::Met);
+        assert_eq!(Goal::AtMost(2.0).verdict(2.0), Verdict::Met);
+        assert_eq!(Goal::Between(0.9, 1.1).verdict(1.0), Verdict::Met);
+        assert_eq!(Goal::Nothing.verdict(7.0), Verdict::Recorded);
     }
 
     #[test]
     fn a_miss_has_its_extent() {
-        assert_eq!(Wanted::AtLeast(2.0).verdict(1.0), Verdict::Missed(0.5));
-        assert_eq!(Wanted::AtMost(2.0).verdict(3.0), Verdict::Missed(0.5));
-        assert_eq!(Wanted::Between(1.0, 2.0).verdict(2.5), Verdict::Missed(0.25));
-        let figure = Figure::new("null", "x", Wanted::AtLeast(8.0), Some(6.0));
+        assert_eq!(Goal::AtLeast(2.0).verdict(1.0), Verdict::Missed(0.5));
+        assert_eq!(Goal::AtMost(2.0).verdict(3.0), Verdict::Missed(0.5));
+        assert_eq!(Goal::Between(1.0, 2.0).verdict(2.5), Verdict::Missed(0.25));
+        let figure = Figure::new("null", "x", Goal::AtLeast(8.0), Some(6.0));
         assert_eq!(figure.verdict(), "missed by 25 %");
-        let figure = Figure::new("counts", "x", Wanted::AtMost(0.0), Some(6.0));
+        let figure = Figure::new("counts", "x", Goal::AtMost(0.0), Some(6.0));
         assert_eq!(figure.verdict(), "missed");
     }
 

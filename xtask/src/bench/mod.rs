@@ -87,9 +87,9 @@ fn show(figure: &Figure) {
     let found = figure
         .found
         .map_or("–".into(), |found| figure::amount(found, figure.unit));
-    let (what, wanted) = (&figure.what, figure.wanted.describe(figure.unit));
+    let (what, goal) = (&figure.what, figure.goal.describe(figure.unit));
     eprintln!(
-        "   {what}: {found}  (wanted {wanted}: {})  {}",
+        "   {what}: {found}  (goal {goal}: {})  {}",
         figure.verdict(),
         figure.detail
     );

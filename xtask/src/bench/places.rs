@@ -12,7 +12,7 @@ use super::options::Options;
 
 const GIB: u64 = 1 << 30;
 /// A size that nearly fits into the second-level cache of server processors.
-pub(crate) const HOT: u64 = 4 << 20;
+pub(crate) const HOT_BYTES: u64 = 4 << 20;
 
 /// The targets, created on first use.
 #[derive(Debug, Default)]
@@ -50,9 +50,9 @@ impl Places {
         self.cached_file(&self.file, "file", self.size)
     }
 
-    /// A file of [`HOT`] bytes in the page cache.
+    /// A file of [`HOT_BYTES`] bytes in the page cache.
     pub(crate) fn hot(&self) -> Result<&Path, BenchError> {
-        self.cached_file(&self.hot, "hot", HOT)
+        self.cached_file(&self.hot, "hot", HOT_BYTES)
     }
 
     fn cached_file<'a>(&self, cell: &'a OnceCell<PathBuf>, name: &str, size: u64) -> Result<&'a Path, BenchError> {

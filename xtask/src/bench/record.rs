@@ -89,7 +89,7 @@ impl Record<'_> {
 
 fn table(figures: &[Figure]) -> String {
     let mut out =
-        "| row | what | wanted | found | | fathom : fio |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
+        "| row | measurement | goal | measured | | fathom : fio |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
     for figure in figures {
         let Figure {
             row,
@@ -99,28 +99,28 @@ fn table(figures: &[Figure]) -> String {
             ..
         } = figure;
         let found = figure.found.map_or("–".to_owned(), |found| amount(found, unit));
-        let (wanted, verdict) = (figure.wanted.describe(unit), figure.verdict());
+        let (goal, verdict) = (figure.goal.describe(unit), figure.verdict());
         let detail = detail.replace('|', "/").replace('\n', " ");
-        let _ = writeln!(out, "| {row} | {what} | {wanted} | {found} | {verdict} | {detail} |");
+        let _ = writeln!(out, "| {row} | {what} | {goal} | {found} | {verdict} | {detail} |");
     }
     out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::figure::Wanted;
+    use super::super::figure::Goal;
     use super::*;
 
     #[test]
     fn a_table_has_a_line_for_each_figure() {
         let figures = [
-            Figure::new("null", "IOPS, depth 1", Wanted::AtLeast(7.0), Some(8.5))
+            Figure::new("null", "IOPS, depth 1", Goal::AtLeast(7.0), Some(8.5))
                 .unit("×")
                 .with_detail("45 M/s : 5 M/s"),
             Figure::absent("zram", "no zram | here"),
         ];
         let expected = "\
-| row | what | wanted | found | | fathom : fio |
+| row | measurement | goal | measured | | fathom : fio |
 | --- | --- | --- | --- | --- | --- |
 | null | IOPS, depth 1 | ≥ 7× | 8.5× | met | 45 M/s : 5 M/s |
 | zram | not measured | – | – | not measured | no zram / here |

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::command::{cannot, metadata};
 
 /// Libraries that no manifest lists: libraries of the compiler or inside crates.
-const BESIDE: &str = "\
+const UNLISTED_LIBRARIES: &str = "\
 Beside the crates below, the program holds:
 
 * Rust's standard library: MIT OR Apache-2.0, The Rust Project contributors (https://www.rust-lang.org/policies/licenses).
@@ -29,7 +29,7 @@ pub(super) fn text_for(target: &str) -> Result<String, String> {
         .map(|package| (text(&package["id"]), package))
         .collect();
     let mut document = format!(
-        "Licences of what fathom {} for {target} is made of\n\n{BESIDE}\n",
+        "Licences of what fathom {} for {target} is made of\n\n{UNLISTED_LIBRARIES}\n",
         super::version()
     );
     // A text that several crates share is listed once, with their names.

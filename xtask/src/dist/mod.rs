@@ -21,15 +21,15 @@ const DEB: &str = "deb";
 
 const ARTEFACTS: [(&str, Artefact); 5] = [
     // For every Linux with a C library of 2014 or later.
-    ("linux-gnu", (toolchains::GNU, toolchains::glibc)),
+    ("linux-gnu", (toolchains::GNU, toolchains::build_glibc)),
     // For every Linux, without any library.
-    ("linux-musl", (toolchains::MUSL, toolchains::musl)),
+    ("linux-musl", (toolchains::MUSL, toolchains::build_musl)),
     // For every Linux on ARM64, without any library.
-    ("linux-arm64", (crate::arm64::TARGET, toolchains::arm64)),
+    ("linux-arm64", (crate::arm64::TARGET, toolchains::build_arm64)),
     // For Windows 10 and Windows Server 2016, or later.
-    ("windows", (crate::windows::TARGET, toolchains::windows)),
+    ("windows", (crate::windows::TARGET, toolchains::build_windows)),
     // The program of `linux-gnu`.
-    (DEB, (toolchains::GNU, toolchains::glibc)),
+    (DEB, (toolchains::GNU, toolchains::build_glibc)),
 ];
 
 /// Builds the named artefacts, or all.

@@ -19,8 +19,9 @@ const DLLS: &[&str] = &[
     "powrprof.dll", "shell32.dll", "user32.dll", "userenv.dll", "ws2_32.dll",
 ];
 
-/// For a C library of 2.17 or later: with zig as linker, which has the symbols of each version.
-pub(super) fn glibc() -> Result<PathBuf, String> {
+/// Builds for a C library of 2.17 or later. The linker is zig, which has the symbols of each
+/// version.
+pub(super) fn build_glibc() -> Result<PathBuf, String> {
     let [major, minor] = OLDEST_GLIBC;
     let zig = Zig::install()?;
     let mut command = zig.command();
@@ -32,9 +33,9 @@ pub(super) fn glibc() -> Result<PathBuf, String> {
         .args(["zigbuild", "--profile", "dist", "--package", "fathom", "--target"])
         .arg(format!("{GNU}.{major}.{minor}"))
         .env("CARGO_TARGET_DIR", &folder))?;
-    let program = stripped(&folder.join(GNU).join("dist/fathom"), "strip")?;
+    let program = strip_copy(&folder.join(GNU).join("dist/fathom"), "strip")?;
     let symbols = output(Command::new("objdump").arg("-T").arg(&program))?;
-    let newest = newest_symbol(&symbols).ok_or("the program needs no symbol of the C library")?;
+    let newest = newest_glibc_version(&symbols).ok_or("the program needs no symbol of the C library")?;
     match newest <= OLDEST_GLIBC {
         true => Ok(program),
         false => Err(format!("{} needs GLIBC_{}.{}", program.display(), newest[0], newest[1])),
@@ -42,7 +43,7 @@ pub(super) fn glibc() -> Result<PathBuf, String> {
 }
 
 /// The newest version of the C library among the symbols that a program needs.
-fn newest_symbol(symbols: &str) -> Option<[u32; 2]> {
+fn newest_glibc_version(symbols: &str) -> Option<[u32; 2]> {
     let versions = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
         let end = rest.find(|letter: char| letter != '.' && !letter.is_ascii_digit());
         let mut parts = rest[..end.unwrap_or(rest.len())].split('.');
@@ -51,8 +52,8 @@ fn newest_symbol(symbols: &str) -> Option<[u32; 2]> {
     versions.max()
 }
 
-/// Without any library: Debian's compiler, whose standard library is built for it.
-pub(super) fn musl() -> Result<PathBuf, String> {
+/// Builds without any library, with Debian's compiler, whose standard library is built for it.
+pub(super) fn build_musl() -> Result<PathBuf, String> {
     let folder = root().join("target/release-musl");
     let unwinding = folder.join("unwinding");
     fs::create_dir_all(&unwinding).map_err(cannot("make", &unwinding))?;
@@ -82,27 +83,27 @@ pub(super) fn musl() -> Result<PathBuf, String> {
         .env("CC_x86_64_unknown_linux_musl", "musl-gcc")
         .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER", "musl-gcc")
         .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS", flags))?;
-    let program = stripped(&folder.join(MUSL).join("dist/fathom"), "strip")?;
-    static_alone(program, "objdump")
+    let program = strip_copy(&folder.join(MUSL).join("dist/fathom"), "strip")?;
+    require_static(program, "objdump")
 }
 
-/// For ARM64 without any library: Debian's compiler, and zig for C.
-pub(super) fn arm64() -> Result<PathBuf, String> {
+/// Builds for ARM64 without any library, with Debian's compiler, and zig for C.
+pub(super) fn build_arm64() -> Result<PathBuf, String> {
     let folder = root().join("target/release-arm64");
     let words = [
         "zigbuild", "--profile", "dist", "--package", "fathom", "--bin", "fathom",
     ];
     run(&mut cargo_for_arm64(&words, &folder)?)?;
-    let program = stripped(&folder.join(ARM64).join("dist/fathom"), "aarch64-linux-gnu-strip")?;
+    let program = strip_copy(&folder.join(ARM64).join("dist/fathom"), "aarch64-linux-gnu-strip")?;
     let headers = output(Command::new("aarch64-linux-gnu-objdump").arg("-f").arg(&program))?;
     match headers.contains("architecture: aarch64") {
-        true => static_alone(program, "aarch64-linux-gnu-objdump"),
+        true => require_static(program, "aarch64-linux-gnu-objdump"),
         false => Err(format!("{} is for another processor:\n{headers}", program.display())),
     }
 }
 
 /// Returns the program if it is static.
-fn static_alone(program: PathBuf, objdump: &str) -> Result<PathBuf, String> {
+fn require_static(program: PathBuf, objdump: &str) -> Result<PathBuf, String> {
     let needs = output(Command::new(objdump).arg("-p").arg(&program))?;
     match needs.contains("NEEDED") || needs.contains("INTERP") {
         false => Ok(program),
@@ -111,16 +112,16 @@ fn static_alone(program: PathBuf, objdump: &str) -> Result<PathBuf, String> {
 }
 
 /// Builds for Windows, and checks that only DLLs of Windows are needed.
-pub(super) fn windows() -> Result<PathBuf, String> {
+pub(super) fn build_windows() -> Result<PathBuf, String> {
     let folder = root().join("target/release-windows");
     let mut command = cargo_for_windows(&["build", "--profile", "dist", "--package", "fathom", "--bin", "fathom"])?;
     run(command.env("CARGO_TARGET_DIR", &folder))?;
-    let program = stripped(
+    let program = strip_copy(
         &folder.join(WINDOWS).join("dist/fathom.exe"),
         "x86_64-w64-mingw32-strip",
     )?;
     let headers = output(Command::new("x86_64-w64-mingw32-objdump").arg("-p").arg(&program))?;
-    let needed: Vec<&str> = dlls(&headers).collect();
+    let needed: Vec<&str> = list_dlls(&headers).collect();
     let foreign: Vec<&str> = needed
         .iter()
         .copied()
@@ -132,14 +133,14 @@ pub(super) fn windows() -> Result<PathBuf, String> {
     }
 }
 
-fn dlls(headers: &str) -> impl Iterator<Item = &str> {
+fn list_dlls(headers: &str) -> impl Iterator<Item = &str> {
     headers
         .lines()
         .filter_map(|line| line.trim().strip_prefix("DLL Name: ").map(str::trim))
 }
 
 /// Creates a stripped copy next to the program.
-fn stripped(program: &Path, strip: &str) -> Result<PathBuf, String> {
+fn strip_copy(program: &Path, strip: &str) -> Result<PathBuf, String> {
     let copy = program
         .with_file_name("stripped")
         .join(program.file_name().unwrap_or_default());
@@ -156,13 +157,13 @@ mod tests {
     #[test]
     fn versions_are_compared_as_numbers() {
         let symbols = "0  DF *UND* 0 (GLIBC_2.2.5) read\n0 DF *UND* 0 (GLIBC_2.17) x\n0 DF *UND* 0 (GLIBC_2.9) y\n";
-        assert_eq!(newest_symbol(symbols), Some([2, 17]));
-        assert_eq!(newest_symbol("static"), None);
+        assert_eq!(newest_glibc_version(symbols), Some([2, 17]));
+        assert_eq!(newest_glibc_version("static"), None);
     }
 
     #[test]
     fn libraries_of_windows_are_read_from_headers() {
         let headers = "The Import Tables\n\tDLL Name: KERNEL32.dll\n\tvma:\n\tDLL Name: msvcrt.dll\n";
-        assert_eq!(dlls(headers).collect::<Vec<_>>(), ["KERNEL32.dll", "msvcrt.dll"]);
+        assert_eq!(list_dlls(headers).collect::<Vec<_>>(), ["KERNEL32.dll", "msvcrt.dll"]);
     }
 }

@@ -183,7 +183,7 @@ fn history(program: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
     ended.map_err(|error| format!("fathom serve: {error}"))?;
     let list = list.map_err(|error| format!("fathom serve: {error}"))?;
     write(&place.join("page.html"), &list)?;
-    photograph(place, shot)
+    take_screenshot(place, shot)
 }
 
 /// The list, from the address that the server prints first.
@@ -217,7 +217,7 @@ fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec
     if !place.join("page.html").exists() {
         return Err(format!("no page was written: {complaints}"));
     }
-    photograph(place, shot)
+    take_screenshot(place, shot)
 }
 
 /// Runs commands in a folder, with a history; returns their complaints.
@@ -238,7 +238,7 @@ fn measure(program: &Path, place: &Path, history: &str, lines: &[&[&str]]) -> Re
 }
 
 /// A picture of `page.html` in a folder.
-fn photograph(place: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
+fn take_screenshot(place: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
     let picture = place.join("page.png");
     let mut browser = Command::new("chromium");
     browser.args([

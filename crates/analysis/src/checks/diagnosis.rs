@@ -1,8 +1,13 @@
 //! Reports a clear limit of a load: see [`crate::diagnosis`].
 
-use model::finding::Finding;
+use model::finding::{Finding, Severity};
 
 use super::Check;
+
+/// Causes of a fall within the measured window.
+const CAUSES_OF_FALL: [&str; 2] = ["D-BURST-END", "D-SLC-CLIFF"];
+/// Findings about the same fall, which its cause replaces.
+const SYMPTOMS_OF_FALL: [&str; 3] = ["NOT-STEADY", "CHANGEPOINT", "TWO-MODES"];
 
 pub(super) const DIAGNOSIS: Check = Check {
     rules: &[
@@ -18,6 +23,11 @@ pub(super) const DIAGNOSIS: Check = Check {
                 finding.rule == "D-STALL" && stalls.any(|stated| stated.at == finding.at)
             };
             let found = found.filter(|finding| !is_stated(finding));
+            let is_fall =
+                |finding: &&Finding| finding.severity == Severity::Warning && CAUSES_OF_FALL.contains(&&*finding.rule);
+            if let Some(cause) = found.as_ref().filter(is_fall) {
+                findings.retain(|stated| stated.at != cause.at || !SYMPTOMS_OF_FALL.contains(&&*stated.rule));
+            }
             findings.extend(found);
         }
     },
@@ -28,6 +38,29 @@ mod tests {
     use super::super::samples;
     use crate::diagnosis::{Context, TWICE_THE_DEPTH};
     use model::Nanos;
+    use model::plan::{Stop, TargetId, Workload};
+    use model::testing::assert_contains;
+
+    /// The step, the drift and the two latencies are one event.
+    #[test]
+    fn credits_that_run_out_are_one_finding() {
+        let rates: Vec<u64> = (0..600).map(|n| if n < 300 { 600 } else { 300 }).collect();
+        let time = Nanos::secs(60);
+        let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(time));
+        workload.depth = 8;
+        let results = samples::with_series(&workload, time, &rates);
+        let found = samples::rules(&results);
+        let is_about_fall = |rule: &&String| {
+            [&super::CAUSES_OF_FALL[..], &super::SYMPTOMS_OF_FALL[..]]
+                .concat()
+                .contains(&rule.as_str())
+        };
+        let about_fall: Vec<&String> = found.iter().filter(is_about_fall).collect();
+        assert_eq!(about_fall, ["D-BURST-END"], "{found:?}");
+        let finding = samples::finding(&results, "D-BURST-END");
+        assert_contains(&finding.what, "from 6000 to 3000 IOPS 30 s into the measured window");
+        assert_contains(&finding.help.unwrap(), "with 40 s of warm-up");
+    }
 
     #[test]
     fn a_repeated_job_shows_that_twice_the_depth_was_tried() {

@@ -42,12 +42,12 @@ pub(super) const LOST: Check = Check {
                 Finding::new("HOST-LOST", Severity::Error, message).at(format!("{} (rank {number})", facts.host));
             let finding = finding.why(match facts.machine {
                 Some(_) if others_continue => {
-                    "the figures include its measurements until shortly before; the other hosts \
+                    "the figures include its measurements until shortly before the loss; the other hosts \
                     continued without it. Totals are divided by the longest window, so they are \
                     lower than the rate with all hosts"
                 }
                 Some(_) => {
-                    "the figures include its measurements until shortly before; fathom then stopped \
+                    "the figures include its measurements until shortly before the loss; fathom then stopped \
                     the other hosts. Totals are divided by the longest window, so they may be lower \
                     than the rate with all hosts"
                 }

@@ -5,6 +5,7 @@ use model::finding::{Finding, Severity};
 use model::observation::Observation;
 
 use super::{Check, JobView};
+use crate::figures::count;
 
 /// A worker that uses more than this share of a processor may be the limit itself.
 const BUSY_WORKER_SHARE: f64 = 0.90;
@@ -110,14 +111,14 @@ pub(super) const INTERVALS: Check = Check {
             let rows: u64 = job.results.workers.iter().map(|worker| worker.merged_rows).sum();
             let lost = job.results.lost_intervals + rows;
             if lost > 0 {
-                let message = format!("{lost} intervals were merged into the next one");
+                let message = format!("{} merged into the next one", count(lost, "interval"));
                 let finding = Finding::new("LOST-INTERVALS", Severity::Note, message).at(&*job.plan.name);
                 findings.push(finding.why("the totals are complete; the time series has fewer points"));
             }
             if job.results.log_waits > 0 {
                 let message = format!(
-                    "workers waited {} times for the operation log or the trace that they write",
-                    job.results.log_waits
+                    "workers waited {} for the operation log or the trace that they write",
+                    count(job.results.log_waits, "time")
                 );
                 let finding = Finding::new("LOG-WAITS", Severity::Warning, message).at(&*job.plan.name);
                 findings.push(
@@ -128,7 +129,7 @@ pub(super) const INTERVALS: Check = Check {
             }
             let waits: u64 = job.results.workers.iter().map(|worker| worker.trace_waits).sum();
             if waits > 0 {
-                let message = format!("workers waited {waits} times for the trace that they replay");
+                let message = format!("workers waited {} for the trace that they replay", count(waits, "time"));
                 let finding = Finding::new("TRACE-WAITS", Severity::Warning, message).at(&*job.plan.name);
                 findings.push(
                     finding

@@ -148,7 +148,7 @@ fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
         (
             "each operation completed inside the submitting call, as on targets in memory and on file systems without \
                 asynchronous I/O, so a worker has only one in flight",
-            "the rate is right for this many workers; raise `--workers` to have more in flight",
+            "the rate is valid for this number of workers; for more operations in flight, raise `--workers`",
         )
     } else if are_processors_taken {
         WITHOUT_PROCESSOR
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn one_operation_for_each_worker_ends_inside_the_call() {
         let inline = samples::closed_loop(32, 1000, Nanos::millis(1));
-        assert_starts_with(&help(&inline), "the rate is right for this many workers");
+        assert_starts_with(&help(&inline), "the rate is valid for this number of workers");
         let half_empty = samples::closed_loop(32, 16_000, Nanos::millis(1));
         assert_starts_with(&help(&half_empty), "use more workers");
     }

@@ -232,15 +232,10 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
         .into_iter()
         .partition(|gap| was_stopped(observation, *gap));
     let mut findings = Vec::new();
-    if let Some(longest) = stopped.iter().map(|gap| gap.length_ns).max() {
-        let times = if stopped.len() == 1 {
-            "once".to_owned()
-        } else {
-            format!("{} times", stopped.len())
-        };
+    if !stopped.is_empty() {
         let message = format!(
-            "this program did not run for up to {longest} ({times}): it or its machine was stopped, or no processor \
-             was free"
+            "this program did not run {}: it or its machine was stopped, or no processor was free",
+            describe_gaps(observation, &stopped)
         );
         let finding = Finding::new("PROGRAM-STOPPED", Severity::Warning, message).at(&*observation.name);
         let finding = finding.why("no operation was issued or counted during that time, regardless of the storage");
@@ -276,18 +271,22 @@ fn find_long_gaps(observation: &Observation) -> Vec<Gap> {
     gaps
 }
 
+/// Describes when gaps were, and how long.
+fn describe_gaps(observation: &Observation, gaps: &[Gap]) -> String {
+    let gaps: Vec<(f64, f64)> = gaps
+        .iter()
+        .map(|gap| (gap.start_ns.as_secs(), gap.length_ns.as_secs()))
+        .collect();
+    let window: f64 = observation.series.iter().map(|point| point.length_ns.as_secs()).sum();
+    figures::describe_stalls(observation.started_unix_ns, &gaps, window)
+}
+
 fn stalls_finding(observation: &Observation, stalls: &[Gap]) -> Finding {
     let ended = match observation.errors {
         None | Some(0) => "completed",
         Some(_) => "succeeded",
     };
-    let gaps: Vec<(f64, f64)> = stalls
-        .iter()
-        .map(|gap| (gap.start_ns.as_secs(), gap.length_ns.as_secs()))
-        .collect();
-    let window: f64 = observation.series.iter().map(|point| point.length_ns.as_secs()).sum();
-    let gaps = figures::describe_stalls(observation.started_unix_ns, &gaps, window);
-    let message = format!("no operation {ended} {gaps}");
+    let message = format!("no operation {ended} {}", describe_gaps(observation, stalls));
     let finding = Finding::new("STALLS", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
     finding.help(match is_simulated(observation) {
@@ -298,13 +297,16 @@ fn stalls_finding(observation: &Observation, stalls: &[Gap]) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Finding;
     use model::plan::{Pacing, Rate, Stop, TargetId, Workload};
     use model::results::Results;
     use model::seconds::{HostSample, IntervalFacts};
     use model::testing::{assert_contains, assert_starts_with};
     use model::{Direction, Nanos};
 
-    use super::super::samples;
+    use super::super::support::MODES;
+    use super::super::{CheckInput, samples};
+    use super::{LEVEL_CHANGES, STEADINESS};
 
     /// A closed loop with these operations in each interval of 100 ms.
     fn results(operations: &[u64]) -> Results {
@@ -314,12 +316,23 @@ mod tests {
         samples::with_series(&workload, time, operations)
     }
 
+    /// The findings of these checks alone: the diagnosis replaces those about a fall.
+    fn detect(results: &Results) -> Vec<Finding> {
+        let (input, mut findings) = (CheckInput::new(results), Vec::new());
+        for check in [STEADINESS, LEVEL_CHANGES, MODES] {
+            (check.detect)(&input, &mut findings);
+        }
+        findings
+    }
+
+    fn detect_rule(results: &Results, rule: &str) -> Finding {
+        let mut found = detect(results).into_iter();
+        found.find(|finding| finding.rule == rule).expect("the finding")
+    }
+
     fn find_rules(operations: &[u64]) -> Vec<String> {
-        let rules = samples::rules(&results(operations));
-        rules
-            .into_iter()
-            .filter(|rule| rule == "NOT-STEADY" || rule == "STALLS")
-            .collect()
+        let rules = detect(&results(operations)).into_iter().map(|finding| finding.rule);
+        rules.filter(|rule| rule == "NOT-STEADY" || rule == "STALLS").collect()
     }
 
     /// The sampling thread did not run either.
@@ -350,6 +363,8 @@ mod tests {
             found.contains(&"PROGRAM-STOPPED".to_owned()) && !found.contains(&"STALLS".to_owned()),
             "{found:?}"
         );
+        let stopped = samples::finding(&results, "PROGRAM-STOPPED").what;
+        assert_starts_with(&stopped, "this program did not run for 3.0 s, at ");
         // A pause elsewhere explains nothing.
         results.steps[0].samples = vec![sample(5, 4, Some(2900)), sample(9, 4, None)];
         assert!(rules(&results).contains(&"STALLS".to_owned()));
@@ -400,7 +415,7 @@ mod tests {
     }
 
     fn not_steady(operations: &[u64]) -> String {
-        samples::finding(&results(operations), "NOT-STEADY").what
+        detect_rule(&results(operations), "NOT-STEADY").what
     }
 
     #[test]
@@ -422,8 +437,9 @@ mod tests {
         );
     }
 
-    fn steps(operations: &[u64]) -> Vec<model::finding::Finding> {
-        samples::findings(&results(operations), "CHANGEPOINT").collect()
+    fn steps(operations: &[u64]) -> Vec<Finding> {
+        let found = detect(&results(operations)).into_iter();
+        found.filter(|finding| finding.rule == "CHANGEPOINT").collect()
     }
 
     #[test]
@@ -455,7 +471,7 @@ mod tests {
             let total = &mut samples::reads(&mut results.steps[0].jobs[0]).total;
             total.record_times(50_000, 1_000_000);
             total.record_times(5_000_000, 1_000_000);
-            samples::finding(&results, "TWO-MODES").why.expect("a reason")
+            detect_rule(&results, "TWO-MODES").why.expect("a reason")
         };
         let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 }).collect();
         assert_contains(&reason_for_modes(&step), "before and after the change");

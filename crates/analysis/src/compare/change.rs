@@ -11,7 +11,7 @@ use crate::figures::{format_change, format_rate, format_time, three_digits};
 /// A change whose whole interval is within this share counts as none.
 pub const MARGIN: f64 = 0.02;
 /// The confidence of all intervals.
-pub(super) const LEVEL: f64 = 0.95;
+pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// The compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -158,11 +158,11 @@ impl Figure {
             Figure::Mean => relative_error(observation, |point| point.mean_ns)?,
             Figure::Quantile(share) => {
                 let histogram = observation.total.user_latency()?.histogram.as_ref()?;
-                let (low, high) = quantile_interval(histogram, share, LEVEL);
+                let (low, high) = quantile_interval(histogram, share, CONFIDENCE);
                 return Some((low? as f64, high? as f64));
             }
         };
-        let half = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees as u32) * error;
+        let half = student_quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, degrees as u32) * error;
         Some((value * (1.0 - half).max(0.0), value * (1.0 + half)))
     }
 
@@ -201,9 +201,9 @@ fn relative_error(observation: &Observation, value: impl Fn(&SeriesPoint) -> Opt
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
     // The last interval may be shorter and then varies more than the others.
     let longest_points = observation.series.iter().filter(|point| point.length_ns == longest);
-    let means = batch_means(&longest_points.filter_map(value).collect::<Vec<f64>>(), LEVEL)?;
+    let means = batch_means(&longest_points.filter_map(value).collect::<Vec<f64>>(), CONFIDENCE)?;
     let degrees = means.batches - 1;
-    let quantile = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees);
+    let quantile = student_quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, degrees);
     (means.mean > 0.0).then(|| (means.half_width / quantile / means.mean, f64::from(degrees)))
 }
 
@@ -226,7 +226,7 @@ fn welch_bounds(
     }
     let degrees = error.powi(4) / (a.powi(4) / a_degrees + b.powi(4) / b_degrees);
     let degrees = degrees.floor().max(1.0) as u32;
-    let half = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees) * error;
+    let half = student_quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, degrees) * error;
     Some(Bounds {
         low: ratio * (-half).exp(),
         high: ratio * half.exp(),
@@ -239,7 +239,7 @@ fn welch_bounds(
 fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
     let bounds = |latency: &Latency| {
         let histogram = latency.histogram.as_ref()?;
-        let (low, high) = quantile_interval(histogram, share, LEVEL);
+        let (low, high) = quantile_interval(histogram, share, CONFIDENCE);
         let log = |value: u64| (value.max(1) as f64).ln();
         Some((log(low?), log(histogram.quantile(share)), log(high?)))
     };
@@ -271,7 +271,7 @@ impl Change {
         };
         self.word = if low >= 1.0 - margin && high <= 1.0 + margin {
             Judgement::Same
-        } else if p > 1.0 - LEVEL || low <= 1.0 && high >= 1.0 {
+        } else if p > 1.0 - CONFIDENCE || low <= 1.0 && high >= 1.0 {
             Judgement::Undecided
         } else if (self.ratio > 1.0) == self.figure.higher_is_better() {
             Judgement::Better

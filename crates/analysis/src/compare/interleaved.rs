@@ -4,7 +4,7 @@ use model::observation::Observation;
 use model::stats::{detectable_shift, paired_ratio, signed_ranks};
 use serde::Serialize;
 
-use super::change::{Change, FIGURES, Figure, Judgement, LEVEL, judge_all, primary};
+use super::change::{CONFIDENCE, Change, FIGURES, Figure, Judgement, judge_all, primary};
 
 /// The result of alternating runs of two variants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +27,7 @@ pub struct InterleavedComparison {
 
 /// Compares pairs (A, B) that were measured next to each other. `None` for fewer than two pairs, or
 /// without the deciding figure.
-pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Option<InterleavedComparison> {
+pub fn compare_interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Option<InterleavedComparison> {
     let both: Vec<&Observation> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let primary = primary(&both)?;
     let values = |figure: Figure| -> Option<Vec<(f64, f64)>> {
@@ -36,7 +36,7 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
     };
     let change = |figure: &Figure| {
         let values = values(*figure)?;
-        let paired = paired_ratio(&values, LEVEL)?;
+        let paired = paired_ratio(&values, CONFIDENCE)?;
         // Geometric means, because their ratio is the mean of the ratios.
         let mean = |side: fn(&(f64, f64)) -> f64| {
             (values.iter().map(|pair| side(pair).ln()).sum::<f64>() / values.len() as f64).exp()
@@ -58,13 +58,13 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
     };
     let mut changes = judge_all(FIGURES.iter().filter_map(change).collect(), margin);
     for change in &mut changes {
-        let disagree = || p_of_ranks(change.figure).is_some_and(|p| p > 1.0 - LEVEL);
+        let disagree = || p_of_ranks(change.figure).is_some_and(|p| p > 1.0 - CONFIDENCE);
         if matches!(change.word, Judgement::Better | Judgement::Worse) && disagree() {
             change.word = Judgement::Undecided;
         }
     }
-    let deviation = paired_ratio(&values(primary)?, LEVEL)?.deviation;
-    let shift = detectable_shift(pairs.len(), (1.0 - LEVEL) / changes.len() as f64, 1.0 - LEVEL);
+    let deviation = paired_ratio(&values(primary)?, CONFIDENCE)?.deviation;
+    let shift = detectable_shift(pairs.len(), (1.0 - CONFIDENCE) / changes.len() as f64, 1.0 - CONFIDENCE);
     Some(InterleavedComparison {
         primary,
         word: changes.iter().find(|change| change.figure == primary)?.word,

@@ -13,7 +13,7 @@ pub use fingerprint::{
     Difference, Fact, FactKind, INVALIDATING_FINDINGS, changes_load, concerns_job, facts_of_observation,
     facts_of_results, format_invalidating_findings, has_invalidating_findings, list_differences, names_place,
 };
-pub use interleaved::{InterleavedComparison, interleaved};
+pub use interleaved::{InterleavedComparison, compare_interleaved};
 pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};
 
 use model::observation::Observation;

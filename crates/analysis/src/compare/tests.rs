@@ -166,7 +166,7 @@ fn pairs_detect_a_change_smaller_than_daily_variation() {
         .map(|day| (run(draws, 10_000.0 * day, 800.0), run(draws, 10_500.0 * day, 800.0)))
         .collect();
     let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|(a, b)| (a, b)).collect();
-    let found = interleaved(&pairs, MARGIN).unwrap();
+    let found = compare_interleaved(&pairs, MARGIN).unwrap();
     assert_eq!(
         (found.primary, found.word, found.pairs),
         (Figure::Iops, Judgement::Better, 8)
@@ -177,7 +177,7 @@ fn pairs_detect_a_change_smaller_than_daily_variation() {
         "{found:?}"
     );
     assert!((found.changes[0].ratio - 1.05).abs() < 0.01);
-    assert_eq!(interleaved(&pairs[..1], MARGIN), None);
+    assert_eq!(compare_interleaved(&pairs[..1], MARGIN), None);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn one_contrary_pair_of_six_leaves_the_comparison_undecided() {
         .collect();
     made[2].1 = run(draws, 9_000.0, 800.0);
     let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|(a, b)| (a, b)).collect();
-    assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Judgement::Undecided);
+    assert_eq!(compare_interleaved(&pairs, MARGIN).unwrap().word, Judgement::Undecided);
 }
 
 /// With five pairs that all improve, Student's t-test is significant, but the signed-rank test
@@ -200,7 +200,7 @@ fn a_judgement_needs_a_significant_signed_rank_test() {
         .map(|_| (run(draws, 10_000.0, 800.0), run(draws, 20_000.0, 400.0)))
         .collect();
     let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|(a, b)| (a, b)).collect();
-    let found = interleaved(&pairs, MARGIN).unwrap();
+    let found = compare_interleaved(&pairs, MARGIN).unwrap();
     assert!(found.changes.iter().all(|change| change.p.unwrap() < 0.05), "{found:?}");
     assert!(
         found.changes.iter().all(|change| change.word == Judgement::Undecided),
@@ -226,7 +226,7 @@ fn a_detectable_change_is_detected_in_four_of_five_comparisons() {
         };
         let made = [(); 6].map(|()| changed());
         let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|b| (&a, b)).collect();
-        interleaved(&pairs, 0.0).unwrap().word == Judgement::Better
+        compare_interleaved(&pairs, 0.0).unwrap().word == Judgement::Better
     });
     let found = found.count();
     assert!((225..=262).contains(&found), "{found} of 300");

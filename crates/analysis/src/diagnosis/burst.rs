@@ -1,11 +1,12 @@
 //! Burst credits ran out.
 
 use model::diagnosis::Answer;
+use model::observation::Observation;
 use model::stats::Segment;
 
 use super::Signature;
 use super::bounds::total_iops;
-use super::context::{Counts, KnownBurst};
+use super::context::{Context, Counts, KnownBurst};
 use super::input::Input;
 use super::slc;
 use super::symptom::{Symptom, figure, figure_vs};
@@ -20,11 +21,14 @@ const MAX_FLAT_VARIATION: f64 = 0.015;
 /// Alternatively, its variance divided by its mean is below this: token buckets are near 0, real
 /// service near 1.
 const MAX_FLAT_DISPERSION: f64 = 0.1;
-const BUCKET_TOLERANCE: f64 = 0.15;
-/// Room after the step: a bucket that was fuller lasts longer.
+/// Margin of the advised warm-up after the step, because a fuller bucket lasts longer.
 const MIN_SECONDS_AFTER_STEP: f64 = 10.0;
 /// Tolerances for matching a bucket and a level with known credits.
+const BUCKET_TOLERANCE: f64 = 0.15;
 const LEVEL_TOLERANCE: f64 = 0.05;
+
+/// Part of the description of a fall that the measured window does not show.
+pub(super) const IN_WARM_UP: &str = "into the warm-up";
 
 pub(super) const BURST_END: Signature = Signature {
     answer: Answer::BurstEnd,
@@ -41,6 +45,31 @@ pub(super) struct StepDown {
     pub(super) after: Segment,
     /// Seconds from the first operation, warm-up included.
     pub(super) at: f64,
+}
+
+/// A fall of the rate within the measured window to a constant one, as when credits run out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ConstantFall {
+    /// Operations per second before it.
+    pub(crate) from: f64,
+    /// Operations per second after it.
+    pub(crate) to: f64,
+    /// Start of the lower rate, in seconds of the window.
+    pub(crate) at: f64,
+    /// The lower rate varies too little to be the service of a device.
+    pub(crate) is_enforced: bool,
+}
+
+/// Finds the only change of the rate, if it is a fall to a constant one.
+pub(crate) fn find_constant_fall(observation: &Observation) -> Option<ConstantFall> {
+    let context = Context::default();
+    let step = find_step_down(&Input::new(observation, &[], &context))?;
+    is_flat(&step.after).then(|| ConstantFall {
+        from: step.before.mean,
+        to: step.after.mean,
+        at: step.before.end as f64,
+        is_enforced: has_enforced_dispersion(&step.after),
+    })
 }
 
 /// Finds the step in a series with exactly two levels, the second lower. The first may have ended
@@ -81,16 +110,20 @@ fn find_step_in_warm_up(input: &Input<'_>) -> Option<StepDown> {
 
 /// True if the level is flat enough to be an enforced rate.
 pub(super) fn is_flat(level: &Segment) -> bool {
-    level.variation() < MAX_FLAT_VARIATION || level.deviation.powi(2) < MAX_FLAT_DISPERSION * level.mean
+    level.variation() < MAX_FLAT_VARIATION || has_enforced_dispersion(level)
+}
+
+fn has_enforced_dispersion(level: &Segment) -> bool {
+    level.deviation.powi(2) < MAX_FLAT_DISPERSION * level.mean
 }
 
 /// Describes a step of the rate. As in charts and verdicts, times count from the start of the
 /// measured window.
-fn describe_fall(input: &Input<'_>, step: &StepDown) -> String {
+pub(super) fn describe_fall(input: &Input<'_>, step: &StepDown) -> String {
     let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
     let when = match step.at < warm_up {
         true => format!(
-            "{:.0} s into the warm-up, so the measured window shows only the lower rate",
+            "{:.0} s {IN_WARM_UP}, so the measured window shows only the lower rate",
             step.at
         ),
         false => format!("{:.0} s into the measured window", step.at - warm_up),
@@ -127,8 +160,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         }
         None if input.write_percent().is_some_and(|percent| percent > 99.0) => {
             format!(
-                "{fell}, and stayed constant, as when credits run out or a write cache is full; only the lower rate \
-                 can be sustained"
+                "{fell}, and stayed constant, as when credits run out (also possible: a full write cache); only the \
+                 lower rate can be sustained"
             )
         }
         None => format!("{fell}, and stayed constant, as when credits run out; only the lower rate can be sustained"),
@@ -164,19 +197,24 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     Some(
         symptom
+            .with_advice(match fell.contains(IN_WARM_UP) {
+                true => {
+                    "to judge short peaks, measure before the step; this window shows the sustained rate".to_owned()
+                }
+                false => format!(
+                    "to judge the sustained rate, measure after the step, with {} s of warm-up; to judge short peaks, \
+                     measure before it",
+                    warm_up_beyond(step.at)
+                ),
+            })
             .with_advice(format!(
                 "{limit_name} are full again after about {} without load",
                 format_duration(refill_secs)
-            ))
-            .with_advice(format!(
-                "to judge the sustained rate, measure after the step, with {} s of warm-up; to judge short peaks, \
-                 measure before it",
-                warm_up_beyond(step.at)
             )),
     )
 }
 
-/// A warm-up in seconds that contains a step, in tens of seconds.
+/// Advises a warm-up that contains a step: seconds, rounded up to tens.
 pub(crate) fn warm_up_beyond(step_secs: f64) -> u64 {
     10 * ((step_secs + MIN_SECONDS_AFTER_STEP) / 10.0).ceil() as u64
 }

@@ -7,6 +7,7 @@ use model::observation::Observation;
 use model::results::Results;
 
 use super::bounds::REQUESTED_RATE;
+use super::burst::IN_WARM_UP;
 use super::context::Context;
 use super::processor::OTHER_PROGRAMS_FIGURE;
 use super::{cgroup_layers, diagnose};
@@ -30,10 +31,12 @@ pub(crate) fn diagnosis_finding(
 }
 
 fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
+    let is_before_window = diagnosis.sentence.contains(IN_WARM_UP);
     let severity = match diagnosis.answer {
         // A requested rate is not a problem.
         Answer::Cap if diagnosis.layer.as_deref() == Some(REQUESTED_RATE) => return None,
         Answer::Cap => Severity::Note,
+        Answer::BurstEnd | Answer::SlcCliff if is_before_window => Severity::Note,
         Answer::BurstEnd | Answer::SlcCliff | Answer::ThrottleQuantum | Answer::Thermal | Answer::GarbageCollection => {
             Severity::Warning
         }
@@ -70,6 +73,9 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
     let finding = match diagnosis.answer {
         Answer::Cap => finding,
         Answer::Processor => finding.why("latencies include that wait, and the rate may be lower because of it"),
+        _ if is_before_window => {
+            finding.why("a load that ends before the fall is served faster than these figures show")
+        }
         _ => finding.why(why),
     };
     Some(match diagnosis.advice.first() {

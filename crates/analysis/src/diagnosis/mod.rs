@@ -45,7 +45,7 @@ mod tests;
 use model::observation::Observation;
 
 pub(crate) use bounds::{Bound, bounds, layer_bounds};
-pub(crate) use burst::warm_up_beyond;
+pub(crate) use burst::{ConstantFall, find_constant_fall, warm_up_beyond};
 pub use cgroup_limits::cgroup_layers;
 pub use confirm::{Comparison, Verdict, compare};
 pub use context::{Context, Counts, KnownBurst, Network, Question, TWICE_THE_DEPTH, Temperature};

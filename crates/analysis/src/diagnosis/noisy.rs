@@ -111,7 +111,7 @@ fn dips_below(input: &Input<'_>, floor: f64) -> Vec<(f64, f64)> {
         && share <= MAX_DIP_SHARE
         && period(seconds).is_none()
         && comes_back
-        && !declines(input, floor);
+        && !is_declining(input, floor);
     match is_noise {
         true => dips,
         false => Vec::new(),
@@ -132,10 +132,10 @@ fn level_without_dips(seconds: &[f64]) -> (f64, f64) {
 }
 
 /// True if the seconds without dips become slower too. Then the device itself is the cause.
-fn declines(input: &Input<'_>, floor: f64) -> bool {
+fn is_declining(input: &Input<'_>, floor: f64) -> bool {
     // A paced load catches up after a dip; that excess does not belong to the level.
     let requested = input.observation.load.rate_iops.unwrap_or(f64::INFINITY);
     let calm = input.rates_by_second.iter().filter(|value| **value >= floor);
     let calm: Vec<f64> = calm.map(|value| value.min(requested)).collect();
-    super::thermal::decline(&calm).is_some_and(|lost| lost > 0.05)
+    super::thermal::fitted_decline(&calm).is_some_and(|lost| lost > 0.05)
 }

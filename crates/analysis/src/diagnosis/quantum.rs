@@ -23,8 +23,8 @@ const MIN_VARIATION_WITH_MODES: f64 = 0.05;
 pub(super) const THROTTLE_QUANTUM: Signature = Signature {
     answer: Answer::ThrottleQuantum,
     about: "The series is periodic (autocorrelation above 0.5) with a period of at most a second, \
-        and its intervals vary by 40 %; or latencies have two modes: operations that pass, and \
-        operations that wait for the next refill.",
+        and its intervals vary by 40 %, or by 5 % if latencies have two modes: operations that \
+        pass, and operations that wait for the next refill.",
     detect,
 };
 

@@ -45,7 +45,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let concurrent_jobs: Vec<&str> = loads[1..].iter().map(|load| &*load.name).collect();
     let rate = three_digits(rate);
     let mut sentence = match concurrent_jobs.is_empty() {
-        true => format!("the device delivers at most {rate} IOPS, or an unknown limit in front of it applies"),
+        true => format!("the device delivers at most {rate} IOPS; also possible: an unknown limit in front of it"),
         false => format!(
             "while {} ran, this job reached at most {rate} IOPS",
             concurrent_jobs.join(" and ")

@@ -3,10 +3,9 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::burst::{StepDown, find_step_down, is_flat};
+use super::burst::{IN_WARM_UP, StepDown, describe_fall, find_step_down, is_flat, warm_up_beyond};
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
-use crate::figures::three_digits;
 
 /// Minimum drop at the step, as a share of the level before it.
 const MIN_DROP: f64 = 0.25;
@@ -35,14 +34,13 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let bytes = bytes_before(input, &step)?;
     // Only a run at another rate distinguishes a full cache from exhausted credits.
     let or_credits = match at_the_same_bytes.is_none() && is_flat(&step.after) {
-        true => ", or credits ran out",
+        true => "; also possible: credits ran out",
         false => "",
     };
     let sentence = format!(
-        "the write cache was full after {:.1} GB{or_credits}: the rate fell from {} to {} IOPS",
+        "the write cache was full after {:.1} GB: {}{or_credits}",
         bytes / 1e9,
-        three_digits(step.before.mean),
-        three_digits(step.after.mean)
+        describe_fall(input, &step)
     );
     let mut symptom = Symptom::new(sentence)
         .with_evidence(figure("level before", step.before.mean, "IOPS"))
@@ -64,10 +62,13 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
              ran out, it does not",
         );
     }
-    Some(
-        symptom
-            .with_advice("for long writes the second level counts; the cache empties after some time without writes"),
-    )
+    let measure = match symptom.sentence.contains(IN_WARM_UP) {
+        true => String::new(),
+        false => format!(": measure it with {} s of warm-up", warm_up_beyond(step.at)),
+    };
+    Some(symptom.with_advice(format!(
+        "judge long writes by the second level{measure}; the cache empties after some time without writes"
+    )))
 }
 
 /// True if the step came after the same number of bytes at another rate; `None` without such a run,

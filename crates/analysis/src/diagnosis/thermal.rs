@@ -21,7 +21,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         .context
         .temperature
         .filter(|temperature| temperature.highest >= temperature.limit)?;
-    let lost = decline(&input.rates_by_second)?;
+    let lost = fitted_decline(&input.rates_by_second)?;
     (lost >= MIN_DECLINE).then(|| {
         let sentence = format!(
             "the device was too hot: it reached {:.0} °C, and the rate fell by {:.0} %",
@@ -37,8 +37,8 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     })
 }
 
-/// Share by which a fitted line falls from its start to its end.
-pub(super) fn decline(seconds: &[f64]) -> Option<f64> {
+/// The share by which a fitted line falls from its start to its end.
+pub(super) fn fitted_decline(seconds: &[f64]) -> Option<f64> {
     if seconds.len() < 20 {
         return None;
     }

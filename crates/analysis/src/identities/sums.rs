@@ -18,7 +18,7 @@ pub(super) const OPERATIONS: Rule = Rule {
     names: &["BYTES-MISMATCH"],
     about: "Operations × block size, compared with the bytes in the report.",
     detect: |load, _, findings| {
-        for (name, flow) in flows(load) {
+        for (name, flow) in named_stats(load) {
             let (Some(block), Some(operations), Some(bytes)) = (load.load.block, flow.operations, flow.bytes) else {
                 continue;
             };
@@ -28,7 +28,7 @@ pub(super) const OPERATIONS: Rule = Rule {
                     "{operations} {name} of {block} are {expected:.0} bytes, but the report states {}",
                     bytes.0
                 );
-                findings.push(disagreement("BYTES-MISMATCH", message, load));
+                findings.push(mismatch_finding("BYTES-MISMATCH", message, load));
             }
         }
     },
@@ -42,12 +42,12 @@ pub(super) const RATES: Rule = Rule {
             .measured_ns
             .map(|time| time.as_secs())
             .filter(|seconds| *seconds > 0.0);
-        for (name, flow) in flows(load) {
+        for (name, flow) in named_stats(load) {
             if let (Some(operations @ 1..), None, Some(_)) = (flow.operations, seconds, load.measured_ns)
                 && flow.iops.is_some_and(|iops| iops > 0.0)
             {
                 let message = format!("{operations} {name} in a time of 0 have no rate, but the report states one");
-                findings.push(disagreement("RATE-MISMATCH", message, load));
+                findings.push(mismatch_finding("RATE-MISMATCH", message, load));
             }
             if let (Some(iops), Some(operations), Some(seconds)) = (flow.iops, flow.operations, seconds) {
                 let counted = operations as f64 / seconds;
@@ -57,7 +57,7 @@ pub(super) const RATES: Rule = Rule {
                         "{operations} {name} in {seconds:.2} s are {counted:.2} per second, but the \
                         report states {iops:.2}"
                     );
-                    findings.push(disagreement("RATE-MISMATCH", message, load));
+                    findings.push(mismatch_finding("RATE-MISMATCH", message, load));
                 }
             }
             if let (Some(iops), Some(block), Some(rate)) = (flow.iops, load.load.block, flow.bytes_per_sec) {
@@ -67,7 +67,7 @@ pub(super) const RATES: Rule = Rule {
                         "{iops:.2} {name} of {block} per second are {counted:.2} MiB/s, but the \
                         report states {stated:.2}"
                     );
-                    findings.push(disagreement("THROUGHPUT-MISMATCH", message, load));
+                    findings.push(mismatch_finding("THROUGHPUT-MISMATCH", message, load));
                 }
             }
         }
@@ -84,7 +84,7 @@ fn check_mean_size(load: &Observation) -> Option<Finding> {
             "{iops:.2} operations per second of {size:.0} bytes on average are {counted:.2} MiB/s, \
             but the report states {stated:.2}"
         );
-        disagreement("THROUGHPUT-MISMATCH", message, load)
+        mismatch_finding("THROUGHPUT-MISMATCH", message, load)
     })
 }
 
@@ -96,7 +96,7 @@ pub(super) const DIRECTIONS: Rule = Rule {
         if !flows_by_direction.is_empty()
             && let Some(what) = describe_sum_mismatch(&flows_by_direction, &load.total, "the directions")
         {
-            findings.push(disagreement("DIRECTIONS-MISMATCH", what, load));
+            findings.push(mismatch_finding("DIRECTIONS-MISMATCH", what, load));
         }
     },
 };
@@ -110,7 +110,7 @@ pub(super) const PARTS: Rule = Rule {
         if !rows.is_empty()
             && let Some(what) = describe_sum_mismatch(&rows, &load.total, "the threads")
         {
-            findings.push(disagreement("PARTS-MISMATCH", what, load));
+            findings.push(mismatch_finding("PARTS-MISMATCH", what, load));
         }
     },
 };
@@ -137,7 +137,7 @@ fn describe_sum_mismatch(flows: &[&IoStats], total: &IoStats, parts_name: &str) 
 }
 
 /// The total and each direction, with their names.
-fn flows(load: &Observation) -> impl Iterator<Item = (&'static str, &IoStats)> {
+fn named_stats(load: &Observation) -> impl Iterator<Item = (&'static str, &IoStats)> {
     let flows = load.directions.iter().filter_map(|(direction, flow)| {
         let name = match direction {
             model::Direction::Read => "reads",
@@ -159,7 +159,7 @@ fn relative_difference(a: f64, b: f64) -> f64 {
     if largest > 0.0 { (a - b).abs() / largest } else { 0.0 }
 }
 
-fn disagreement(rule: &str, what: String, load: &Observation) -> Finding {
+fn mismatch_finding(rule: &str, what: String, load: &Observation) -> Finding {
     let finding = Finding::new(rule, Severity::Error, what).at(&*load.name);
     let finding =
         finding.why("these figures depend on each other: one of them was changed, mistyped or comes from another run");

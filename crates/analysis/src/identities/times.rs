@@ -48,7 +48,7 @@ pub(super) const ORDER: Rule = Rule {
 
 pub(super) const MEAN: Rule = Rule {
     names: &["MEAN-IMPOSSIBLE"],
-    about: "Whether the percentiles permit the mean.",
+    about: "Whether the mean is possible with the stated percentiles.",
     detect: |load, _, findings| {
         for (name, latency) in latencies_by_direction(load) {
             let Some((mean, (low, high))) = latency.mean_ns.zip(mean_bounds(load, latency)) else {

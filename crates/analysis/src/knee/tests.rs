@@ -253,7 +253,7 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     );
     assert_eq!(
         knee.advice.sentence,
-        "Use 8 in flight: 80,000 operations per second at a mean of 100 us. A higher load gains at most 2 %: at 32 \
+        "Use 8 in flight: 80,000 operations per second at a mean of 100 us. A higher load gains nothing: at 32 \
          in flight the mean is 400 us, for 80,000 operations per second. p99 <= 1 ms is met up to 32 in flight; 64 in \
          flight does not meet it."
     );

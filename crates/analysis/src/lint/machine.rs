@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "THREADS-GT-CORES",
         severity: Severity::Note,
         about: "More threads issue I/O at the same time than processors are available.",
-        why: "threads wait for each other, and the wait counts as latency",
+        why: "threads wait for a processor, and the wait counts as latency",
         fix: "use fewer threads and a larger queue depth",
         detect: |rule, test, findings| {
             let usable = test.environment.cpu.usable as usize;
@@ -152,7 +152,7 @@ pub(super) const RULES: &[Rule] = &[
                         .plan
                         .steps
                         .iter()
-                        .map(|step| demand(test, step, &limit.device, direction));
+                        .map(|step| sum_demand(test, step, &limit.device, direction));
                     let demands: Vec<_> = demands.filter(|demand| demand.longest.0 > 0).collect();
                     let exceeds = |allowed: u64, size: fn(&Demand) -> u64| {
                         demands.iter().any(|demand| {
@@ -221,7 +221,7 @@ struct Demand {
     longest: Bytes,
 }
 
-fn demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Direction) -> Demand {
+fn sum_demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Direction) -> Demand {
     let lies_on_device = |id: &&TargetId| {
         let facts = test.environment.target(id.0);
         facts.is_some_and(|facts| facts.devices.iter().any(|device_use| device_use.number == device))

@@ -333,5 +333,9 @@ fn all_streams(job: &Job) -> impl Iterator<Item = &Stream> {
 
 /// True if the stream has random positions.
 fn is_random(stream: &Stream) -> bool {
-    stream.pattern.access.iter().any(model::access::Access::jumps)
+    stream
+        .pattern
+        .access
+        .iter()
+        .any(model::access::Access::has_random_positions)
 }

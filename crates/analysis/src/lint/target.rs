@@ -388,7 +388,7 @@ pub(super) const RULES: &[Rule] = &[
             let clustered = test.known_targets().any(|(_, facts)| facts.owner.is_some());
             for (_, facts) in test.known_targets().filter(|_| clustered) {
                 if facts.owner.is_none() {
-                    findings.push(rule.finding("the target is not on a cluster volume", &facts.path));
+                    findings.push(rule.finding("the target is not on a cluster volume, but others are", &facts.path));
                 }
             }
         },

@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "SHORT-RUN",
         severity: Severity::Warning,
-        about: "The measured window is shorter than 60 s (only a note from 30 s on), or than 300 s if a \
+        about: "The measured window is shorter than 60 s (a note from 30 s), or than 300 s if a \
             promise is judged.",
         why: "outliers, caches and other programs have more effect in a short window",
         fix: "measure for at least 60 s, 120 s for published figures, 300 s for a promise (`--time`; fio: runtime; DiskSpd: -d)",
@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "SIZE-ENDS-RUN",
         severity: Severity::Note,
-        about: "A job ends after its size, operations or passes, even before its time is over.",
+        about: "A job ends with its size, operations or passes, even if its time is not over.",
         why: "the measured window is then shorter than planned, and shorter on faster storage",
         fix: "limit only the time, or repeat the load until the time is over (fio time_based)",
         detect: |rule, test, findings| {

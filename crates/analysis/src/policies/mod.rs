@@ -26,7 +26,9 @@ pub use date::{Date, MAX_AGE_MONTHS};
 pub use expression::{Expression, ExpressionError};
 pub use file::{InputKind, PolicyFileError};
 pub use resolve::{Overrides, PolicyError};
-pub use stack::{Bound, Disks, Reach, StrandedCapacity, credits, has_machine, reach, stack, stack_of_paths};
+pub use stack::{
+    Bound, Disks, Reach, StrandedCapacity, burst_credits, compute_reach, has_machine, stack_limits, stack_of_paths,
+};
 
 /// Default latency for sizing concurrency. It follows by Little's law from a guideline of three
 /// clouds: one operation in flight per 500 IOPS.

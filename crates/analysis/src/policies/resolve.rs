@@ -7,7 +7,7 @@ use model::Bytes;
 use model::plan::CachePath;
 
 use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
-use super::stack::{Reach, reach};
+use super::stack::{Reach, compute_reach};
 use super::{
     Burst, BurstUnit, DEFAULT_LATENCY_SECS, InputValue, Inputs, Policy, ResolvedPolicy, Workload, derive_figures,
     nearest_three, open_loop_slots,
@@ -254,7 +254,7 @@ impl Policy {
             values.insert("latency", latency);
         }
         let mut workload = self.workload(overrides, &values)?;
-        let reached = reach(&layers, workload.block, workload.read_percent, 1);
+        let reached = compute_reach(&layers, workload.block, workload.read_percent, 1);
         if let Some(reached) = &reached {
             values.insert("limits.iops", reached.iops.low);
             values.insert("limits.bytes_per_sec", reached.bytes_per_sec.low);

@@ -61,7 +61,7 @@ pub struct StrandedCapacity {
 
 /// The rate that a mix of operations of one size can reach through all layers; `None` if none
 /// limits it. Disks write each block `replicas` times.
-pub fn reach(layers: &[LimitLayer], block: Bytes, read_percent: f64, replicas: u32) -> Option<Reach> {
+pub fn compute_reach(layers: &[LimitLayer], block: Bytes, read_percent: f64, replicas: u32) -> Option<Reach> {
     let limits = layers
         .iter()
         .filter_map(|layer| allowed_iops(layer, block, read_percent, replicas));
@@ -131,7 +131,7 @@ fn allowed_iops(
 ///
 /// # Errors
 /// A name that was not found, with the nearest names.
-pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<LimitLayer>, String> {
+pub fn stack_limits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<LimitLayer>, String> {
     let mut layers = Vec::new();
     if let Some(name) = &wanted.machine {
         let resolved = resolve_machine(catalogue, name, &wanted.disks)?;
@@ -169,18 +169,18 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<LimitLayer>, S
 /// uncached I/O. With [`Disks::cached`] a missing host cache is an error.
 ///
 /// # Errors
-/// As [`stack`].
+/// As [`stack_limits`].
 pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<LimitLayer>, String> {
     let with_cache = |cached: bool| Disks {
         cached,
         ..wanted.clone()
     };
-    let mut layers = match (stack(catalogue, &with_cache(true)), wanted.cached) {
+    let mut layers = match (stack_limits(catalogue, &with_cache(true)), wanted.cached) {
         (Ok(cached), _) => cached,
         (Err(why), true) => return Err(why),
         (Err(_), false) => Vec::new(),
     };
-    layers.extend(stack(catalogue, &with_cache(false))?);
+    layers.extend(stack_limits(catalogue, &with_cache(false))?);
     Ok(layers)
 }
 
@@ -189,7 +189,7 @@ pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Limit
 ///
 /// # Errors
 /// A name that was not found, with the nearest names.
-pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Burst)>, String> {
+pub fn burst_credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Burst)>, String> {
     let mut credits = Vec::new();
     if let Some(name) = wanted.machine.as_ref().filter(|_| !wanted.cached) {
         let resolved = resolve_machine(catalogue, name, &wanted.disks)?;

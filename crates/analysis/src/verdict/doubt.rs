@@ -2,6 +2,7 @@
 //! length of the test.
 
 use model::finding::Finding;
+use model::observation::Second;
 
 use super::census::IntervalSums;
 use super::estimate;
@@ -87,8 +88,7 @@ pub(super) struct Undisturbed {
 
 impl From<SlotsNeeded> for Doubt {
     fn from(slots: SlotsNeeded) -> Doubt {
-        Doubt::new(Cause::Generator, slots.why)
-            .with_action(format!("allow more operations in flight: --depth {}", slots.enough))
+        Doubt::new(Cause::Generator, slots.why).with_action(slots.action)
     }
 }
 
@@ -194,6 +194,7 @@ impl Case<'_> {
         if let Some(service) = self.service_figure(clause)
             && !breaks_clause(clause, service)
             && self.excess_share_in_stalls(clause) < MIN_STORAGE_SHARE
+            && !observation.load.rate_iops.is_some_and(|rate| self.was_throttled(rate))
         {
             return Some(self.doubt_program_wait(clause, service, attribution.as_ref()));
         }
@@ -217,7 +218,60 @@ impl Case<'_> {
             let why = format!("{part} occurred{WHILE}{circumstance}");
             return Some(self.adjust_action_for_stops(Doubt::new(fault_cause(fault), why).with_shared(circumstance)));
         }
-        (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
+        let stall = || (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten();
+        self.doubt_waits_in_tail(clause).or_else(stall)
+    }
+
+    /// Doubts a percentile that may exceed its limit only because threads waited for a processor.
+    fn doubt_waits_in_tail(&self, clause: &Clause) -> Option<Doubt> {
+        let Metric::Quantile { share } = clause.metric else {
+            return None;
+        };
+        let (mut n, mut beyond, mut delayed) = (0.0, 0.0, 0.0);
+        for interval in self.interval_sums(clause) {
+            (n, beyond) = (n + interval.n, beyond + interval.beyond);
+            delayed += self.operations_delayed_by_waits(clause, &interval).min(interval.beyond);
+        }
+        (delayed > 0.0 && beyond - delayed <= (1.0 - share) * n).then(|| {
+            let seconds = self.observation.seconds.iter();
+            let longest = seconds.map(|second| second.facts.threads.run_delay_ns).max();
+            let why = format!(
+                "fathom's threads waited for a processor for up to {} in a second, which may explain {:.0} % of the \
+                 operations beyond the limit; without these, {:.2} % are beyond it, and {} % may",
+                longest.unwrap_or_default(),
+                100.0 * delayed / beyond,
+                100.0 * (beyond - delayed) / n,
+                (1e6 * (1.0 - share)).round() / 1e4
+            );
+            let cause = match others_keep_processors_busy(self.observation) {
+                true => Cause::Others,
+                false => Cause::Generator,
+            };
+            Doubt::new(cause, why)
+        })
+    }
+
+    /// The most operations of an interval that waits for a processor may have carried beyond a
+    /// limit: those due during the waits, and those in flight at each wait that is long enough.
+    fn operations_delayed_by_waits(&self, clause: &Clause, interval: &IntervalSums) -> f64 {
+        let is_in = |second: &&Second| {
+            let start = second.facts.start_ns.as_secs();
+            (start..start + second.facts.length_ns.as_secs()).contains(&(interval.at + 1e-9))
+        };
+        let Some(second) = self.observation.seconds.iter().find(is_in) else {
+            return 0.0;
+        };
+        let facts = &second.facts;
+        let (service, waited) = (facts.service_ns.0 as f64, facts.threads.run_delay_ns.0 as f64);
+        let operations = facts.operations.max(1) as f64;
+        let shortest_wait = clause.target - service / operations;
+        if shortest_wait <= 0.0 || waited < shortest_wait {
+            return 0.0;
+        }
+        let threads_ns = facts.length_ns.0.max(1) as f64 * f64::from(self.observation.load.workers.unwrap_or(1).max(1));
+        let due = operations * waited / threads_ns;
+        let in_flight = waited / shortest_wait * service / threads_ns;
+        (due + in_flight) * interval.n / operations
     }
 
     /// Doubts a latency if the storage met the limit but operations waited in fathom.

@@ -295,6 +295,13 @@ impl Case<'_> {
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not separate directions, so this is the mean of all operations";
         }
+        // A response time contains waits before the storage had the operation.
+        let service = self.service_figure(clause).filter(|_| outcome == Outcome::Fail);
+        let is_beyond_too =
+            |service: &f64| breaks_clause(clause, *service) && clause.show(*service) != clause.show(estimate.value);
+        if let Some(service) = service.filter(is_beyond_too) {
+            text += &format!("; also without waits in fathom: {}", clause.show(service));
+        }
         // A slump already states when and how much. If the promise is met, improvements are not
         // reported.
         let shift = self.shift(clause).filter(|_| slump.is_none());
@@ -341,7 +348,7 @@ impl Case<'_> {
             {
                 let gaps = match count {
                     1 => format!("one gap of {longest:.1} s at {at:.0} s"),
-                    count => format!("{count} gaps of up to {longest:.1} s"),
+                    count => format!("{count} gaps of up to {longest:.1} s, the first at {at:.0} s"),
                 };
                 format!("; {gaps}, when no processor was free")
             }

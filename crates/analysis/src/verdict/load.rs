@@ -6,10 +6,12 @@ use model::observation::Observation;
 
 use super::doubt::Doubt;
 use super::judgement::breaks_clause;
+use super::shortfall::COMPARE_CREDITS;
 use super::{Case, Cause, Reason};
 use crate::attribution::{Attribution, is_simulated};
 use crate::checks::busiest_worker;
-use crate::figures::count;
+use crate::diagnosis::{ConstantFall, find_constant_fall};
+use crate::figures::{count, three_digits};
 use crate::policies::{Burst, BurstUnit, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
 use crate::requirement::{Clause, Metric};
 
@@ -23,6 +25,8 @@ const BUSY_WORKER_SHARE: f64 = 0.90;
 const RATE_TOLERANCE: f64 = 0.01;
 /// Minimum headroom of a closed loop: the rate that it could issue, divided by the promised rate.
 const MIN_HEADROOM: f64 = 1.25;
+/// A constant rate this close to the refill of known credits is that refill.
+const REFILL_TOLERANCE: f64 = 0.05;
 /// Findings that invalidate a good figure: something other than storage served the I/O.
 const OTHER_SOURCE_FINDINGS: [&str; 5] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY", "BUFFERED"];
 /// Findings that invalidate a bad figure: other load on the device, or too little load on it.
@@ -43,8 +47,17 @@ pub fn list_doubts<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<&
 pub(super) struct SlotsNeeded {
     /// The observation, in a sentence.
     pub(super) why: String,
-    /// A sufficient number.
-    pub(super) enough: u64,
+    /// The recommended action, with a sufficient number.
+    pub(super) action: String,
+}
+
+impl SlotsNeeded {
+    fn new(why: String, enough: u64) -> SlotsNeeded {
+        SlotsNeeded {
+            why,
+            action: format!("allow more operations in flight: --depth {enough}"),
+        }
+    }
 }
 
 /// Operations in flight that a rate needs.
@@ -239,18 +252,33 @@ impl Case<'_> {
     /// Finds whether there may have been too few slots for `target` operations per second.
     pub(super) fn too_few_slots(&self, target: f64) -> Option<SlotsNeeded> {
         let (slots, rate) = (self.observation.load.depth?, self.observation.total.iops?);
+        if self.was_throttled(target) {
+            return None;
+        }
         if let Some(depth_search) = self.context.depth_search {
             // The window has many times the slots of the probe that met the rate.
-            return (!depth_search.saturated && !depth_search.met).then(|| SlotsNeeded {
-                why: format!(
+            return (!depth_search.saturated && !depth_search.met).then(|| {
+                let why = format!(
                     "all {slots} slots were in use at {rate:.0} operations per second, so more slots may raise the \
                      rate"
-                ),
-                enough: 2 * slots,
+                );
+                SlotsNeeded::new(why, 2 * slots)
             });
         }
         let NeededInFlight { operations, latency } = self.needed_in_flight(target);
         ((slots as f64) < operations * (1.0 - 1e-9)).then(|| {
+            let enough = open_loop_slots(operations);
+            if let Some(ConstantFall { from, to, at, .. }) = self.constant_fall(target) {
+                return SlotsNeeded {
+                    why: format!(
+                        "the rate fell from {} to {} IOPS at {at:.0} s, as when credits run out, and {slots} slots do \
+                         not show whether more in flight would raise it again",
+                        three_digits(from),
+                        three_digits(to)
+                    ),
+                    action: format!("{COMPARE_CREDITS}, and repeat with more operations in flight: --depth {enough}"),
+                };
+            }
             let few = match slots {
                 1 => "1 slot is too few".to_owned(),
                 slots => format!("{slots} slots are too few"),
@@ -268,10 +296,22 @@ impl Case<'_> {
                     Metric::Mean.show(1e9 * slots as f64 / target)
                 ),
             };
-            SlotsNeeded {
-                why,
-                enough: open_loop_slots(operations).into(),
-            }
+            SlotsNeeded::new(why, enough.into())
+        })
+    }
+
+    /// The fall of a rate that the slots of this test had served.
+    fn constant_fall(&self, target: f64) -> Option<ConstantFall> {
+        find_constant_fall(self.observation).filter(|fall| fall.from >= target * (1.0 - RATE_TOLERANCE))
+    }
+
+    /// True if the storage served a rate and then enforced a lower one: more slots do not help.
+    pub(super) fn was_throttled(&self, target: f64) -> bool {
+        self.constant_fall(target).is_some_and(|fall| {
+            let is_refill = |burst: &Burst| {
+                burst.unit == BurstUnit::Iops && (fall.to / burst.refill - 1.0).abs() <= REFILL_TOLERANCE
+            };
+            fall.is_enforced || self.context.bursts.iter().any(is_refill)
         })
     }
 

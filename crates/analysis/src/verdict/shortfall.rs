@@ -2,6 +2,7 @@
 //! nothing else disturbed the test and no operations queued up.
 
 use super::doubt::{MAX_DISTURBED_EXCESS, Undisturbed};
+use model::environment::is_kernel_thread;
 use model::finding::{Finding, OTHER_PROGRAMS};
 use model::observation::Observation;
 
@@ -21,6 +22,9 @@ const MAX_BACKLOGGED_SHARE: f64 = 0.95;
 const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
 /// Programs that used a smaller share of a processor are not named.
 const MIN_NAMED_SHARE: f64 = 0.05;
+
+/// The action after a fall of the rate.
+pub(super) const COMPARE_CREDITS: &str = "compare with the burst credits of the volume that you bought";
 
 /// How a headline states a missed clause.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,7 +55,6 @@ impl Case<'_> {
 
     /// The recommended action for a failed clause, if the storage alone does not explain it.
     pub(super) fn action_after_failure(&self, clause: &Clause, shortfall: Shortfall) -> Option<String> {
-        let bought = "compare with the burst credits of the volume that you bought";
         match (shortfall, self.shift(clause)) {
             (Shortfall::Disturbed, _) => Some(format!(
                 "stop {}, and repeat before you blame the provider",
@@ -60,7 +63,7 @@ impl Case<'_> {
             (Shortfall::Sustained(_), Some(Shift::Rate { at, .. })) => {
                 let warm_up = self.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
                 Some(format!(
-                    "{bought}; to test the rate after the fall, repeat with --warm-up {}s",
+                    "{COMPARE_CREDITS}; to test the rate after the fall, repeat with --warm-up {}s",
                     warm_up_beyond(warm_up + at)
                 ))
             }
@@ -188,7 +191,8 @@ pub fn name_other_programs(observation: &Observation, findings: &[Finding]) -> O
     (!names.is_empty()).then(|| format!("the other programs ({})", names.join(", ")))
 }
 
-/// Lists the other programs that used the device or kept the processors busy.
+/// Lists the other programs that used the device or kept the processors busy, without kernel
+/// threads, which a user cannot stop.
 pub fn list_other_programs(observation: &Observation, findings: &[Finding]) -> Vec<String> {
     let findings = findings.iter();
     let named = findings.filter(|finding| OTHER_PROGRAMS.contains(&&*finding.rule));
@@ -209,7 +213,7 @@ pub fn list_other_programs(observation: &Observation, findings: &[Finding]) -> V
         *name = "another fathom".into();
     }
     let mut seen = std::collections::BTreeSet::new();
-    names.retain(|name| seen.insert(name.clone()));
+    names.retain(|name| !is_kernel_thread(name) && seen.insert(name.clone()));
     names
 }
 
@@ -225,7 +229,7 @@ mod tests {
     fn a_disturbed_failure_has_no_distance_and_names_the_programs() {
         let clauses = parse("p99<=1ms").unwrap();
         let observation = Observation::default();
-        let message = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7), fathom (pid 9)");
+        let message = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7), fathom (pid 9), kworker/u8:2 (pid 3)");
         let findings = [Finding::new("OTHER-LOAD", Severity::Warning, message)];
         let judge = |findings: &[Finding]| {
             let context = Context {

@@ -8,7 +8,9 @@ use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
 /// If at least this many clauses share a statement, it is printed once, below them.
-const MIN_SHARING: usize = 2;
+const MIN_SHARED_CLAUSES: usize = 2;
+/// A smaller share of a limit would be rounded to `100 % below`.
+const MIN_STATED_SHARE: f64 = 0.005;
 
 /// Joins a share with the observation at that time.
 pub(super) const WHILE: &str = " while ";
@@ -53,7 +55,7 @@ impl Verdict {
     fn is_shared(&self, shared: &str) -> bool {
         let clauses = self.clauses.iter();
         let sharing = clauses.filter(|clause| clause.shared.as_deref() == Some(shared));
-        self.is_test_reason(shared) || sharing.count() >= MIN_SHARING
+        self.is_test_reason(shared) || sharing.count() >= MIN_SHARED_CLAUSES
     }
 
     fn short_reason(&self, clause: &ClauseVerdict) -> String {
@@ -122,6 +124,13 @@ fn distance(clause: &Clause, value: f64) -> String {
     if ratio >= 2.0 {
         return format!("{} times {limit}", three_digits(ratio));
     }
+    if ratio < MIN_STATED_SHARE {
+        return match clause.side {
+            Side::AtMost => format!("far below {limit}"),
+            Side::AtLeast if value <= 0.0 => "no operations".into(),
+            Side::AtLeast => format!("almost none of {limit}"),
+        };
+    }
     let (percent, side) = match ratio < 1.0 {
         true => (100.0 * (1.0 - ratio), "below"),
         false => (100.0 * (ratio - 1.0), "above"),
@@ -179,7 +188,15 @@ pub(super) fn describe_shift(shift: &Shift) -> String {
             "; one stall of {longest:.1} s at {}",
             format_moment(start_unix_ns, at, 0)
         ),
-        Shift::Stalls { count, longest, .. } => format!("; {count} stalls of up to {longest:.1} s"),
+        Shift::Stalls {
+            count,
+            at,
+            longest,
+            start_unix_ns,
+        } => format!(
+            "; {count} stalls of up to {longest:.1} s, the first at {}",
+            format_moment(start_unix_ns, at, 0)
+        ),
     }
 }
 
@@ -274,7 +291,9 @@ mod tests {
         expect("p99<=5ms", 4.37e6, "4.37 ms: 13 % below the limit");
         expect("p99<=3ms", 652e3, "652 us: 78 % below the limit");
         expect("p99<=3ms", 1.25e9, "1.25 s: 417 times the limit");
-        expect("p99<=3s", 652e3, "652 us: 100 % below the limit");
+        expect("p99<=3s", 652e3, "652 us: far below the limit");
+        expect("iops>=4000", 0.0, "0 IOPS: no operations");
+        expect("iops>=4000", 2.0, "2 IOPS: almost none of the required rate");
         expect("mean<=200us", 687e3, "687 us: 3.4 times the limit");
         expect(
             "mbps>=200",

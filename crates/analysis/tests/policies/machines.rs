@@ -13,7 +13,7 @@ fn the_machine_binds_before_its_disks() {
         count: 4,
         cached: false,
     };
-    let layers = stack(&catalogue, &wanted).unwrap();
+    let layers = stack_limits(&catalogue, &wanted).unwrap();
     assert_eq!(layers.len(), 2);
     assert_eq!(layers[0].kind, LayerKind::Machine);
     assert_eq!(layers[0].iops, Some(Limit::exactly(1920.0)));
@@ -26,7 +26,7 @@ fn the_machine_binds_before_its_disks() {
     );
     assert_eq!(layers[1].name.as_str(), "4 × P30");
     assert_eq!(layers[1].iops, Some(Limit::exactly(20_000.0)));
-    let found = reach(&layers, Bytes::kib(4), 100.0, 1).unwrap();
+    let found = compute_reach(&layers, Bytes::kib(4), 100.0, 1).unwrap();
     assert_eq!(found.iops.low, 1920.0);
     assert_eq!(found.layer.as_str(), "VM Standard_B2ms, uncached");
     assert_eq!(found.stranded.len(), 1);
@@ -37,7 +37,7 @@ fn the_machine_binds_before_its_disks() {
         .clone()
         .with(|disks| (disks.machine, disks.cached) = (Some("Standard_D8ds_v4".into()), true));
     assert_eq!(
-        stack(&catalogue, &cached).unwrap()[0].iops,
+        stack_limits(&catalogue, &cached).unwrap()[0].iops,
         Some(Limit::exactly(77_000.0))
     );
 
@@ -47,11 +47,14 @@ fn the_machine_binds_before_its_disks() {
         count: 2,
         cached: false,
     };
-    let layers = stack(&catalogue, &google).unwrap();
+    let layers = stack_limits(&catalogue, &google).unwrap();
     // Two disks of 512 GiB share the limit of one disk of 1 TiB, and the machine allows less than
     // half of that.
     assert_near(layers[1].iops.unwrap().low, 36_720.0);
-    assert_eq!(reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low, 15_000.0);
+    assert_eq!(
+        compute_reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low,
+        15_000.0
+    );
 }
 
 /// Figures of the sources that the entries name.
@@ -149,7 +152,7 @@ fn machines_of_azure_and_google_have_the_published_limits() {
             count: 1,
             cached: false,
         };
-        stack(&Catalogue::built_in(), &wanted)
+        stack_limits(&Catalogue::built_in(), &wanted)
     };
     for (machine, disk, expected) in [
         ("n2-highmem-64", "gcp/pd-ssd:size=1TiB", 100_000.0),
@@ -185,7 +188,7 @@ fn credits_of_a_machine_and_its_disks_are_listed_together() {
         count: 1,
         cached: false,
     };
-    let found = credits(&Catalogue::built_in(), &wanted).unwrap();
+    let found = burst_credits(&Catalogue::built_in(), &wanted).unwrap();
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["VM m6i.large, EBS", "VM m6i.large, EBS", "aws/gp2:size=100GiB"]);
 }

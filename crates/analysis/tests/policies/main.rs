@@ -12,7 +12,7 @@ use std::path::Path;
 use analysis::caps::{LayerKind, Limit};
 use analysis::policies::{
     BurstUnit, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy,
-    advise, credits, has_machine, reach, stack,
+    advise, burst_credits, compute_reach, has_machine, stack_limits,
 };
 use analysis::requirement::Metric;
 use model::Bytes;
@@ -361,9 +361,15 @@ fn a_large_block_is_limited_by_bytes() {
 fn long_operations_count_as_several_units() {
     let layers = resolve("aws/gp3 size=500GiB iops=3000 mbps=750").layers;
     // 1 MiB is four units of 256 KiB, so 3000 IOPS allow 750 operations, as do 750 MiB/s.
-    assert_eq!(reach(&layers, Bytes::mib(1), 100.0, 1).unwrap().iops.low, 750.0);
-    assert_eq!(reach(&layers, Bytes::kib(512), 100.0, 1).unwrap().iops.low, 1500.0);
-    assert_eq!(reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low, 3000.0);
+    assert_eq!(compute_reach(&layers, Bytes::mib(1), 100.0, 1).unwrap().iops.low, 750.0);
+    assert_eq!(
+        compute_reach(&layers, Bytes::kib(512), 100.0, 1).unwrap().iops.low,
+        1500.0
+    );
+    assert_eq!(
+        compute_reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low,
+        3000.0
+    );
 }
 
 #[test]
@@ -376,7 +382,7 @@ fn errors_about_unknown_names_list_the_nearest_names() {
             count: 1,
             cached: false,
         };
-        stack(&catalogue, &disks).unwrap_err()
+        stack_limits(&catalogue, &disks).unwrap_err()
     };
     let error = error_of(Some("D8ds_v9"), "P30");
     let nearest = "the nearest names are Standard_D8ds_v4, Standard_D8ds_v5, Standard_D8ds_v6";

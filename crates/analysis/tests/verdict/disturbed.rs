@@ -144,6 +144,67 @@ fn a_rate_counts_its_missed_seconds_as_availability_does() {
     assert!(reason.ends_with("below it in 2 of 30 seconds"), "{verdict:#?}");
 }
 
+/// Waits of 10 ms in each second explain a slow operation in a hundred, but not one in ten.
+#[test]
+fn a_tail_that_waits_for_processors_explain_does_not_fail() {
+    let verdict = |slow: u64| {
+        let mut second_latencies = Histogram::new();
+        second_latencies.record_times(1_000_000, 1000 - slow);
+        second_latencies.record_times(20_000_000, slow);
+        let intervals: Vec<IntervalHistogram> = (0..60)
+            .map(|second| IntervalHistogram {
+                start_ns: Nanos::secs(second),
+                length_ns: Nanos::secs(1),
+                latency: PerDirection::from_reads(Some(second_latencies.clone())),
+            })
+            .collect();
+        let mut all = Histogram::new();
+        (0..60).for_each(|_| all.merge(&second_latencies));
+        let mut observed = SeriesGenerator::new(3).observation(1000.0, 2000.0, 1.0, 60);
+        observed.total.response = Latency::from_histogram(&all);
+        observed.load.workers = Some(1);
+        let seconds = (0..60).map(|number| {
+            full_second(number, false).with(|second| {
+                (second.facts.operations, second.facts.queue.issued) = (1000, 1000);
+                second.facts.service_ns = Nanos(second_latencies.sum() as u64);
+                second.facts.threads.run_delay_ns = Nanos::millis(10);
+            })
+        });
+        observed.seconds = seconds.collect();
+        let context = Context::default().with(|context| context.intervals = &intervals);
+        judge(&clauses("p99<=5ms"), &observed, &context)
+    };
+    let explained = "which may explain 100 % of the operations beyond the limit";
+    assert_inconclusive(&verdict(13), Cause::Others, explained);
+    assert_outcome(&verdict(100), Outcome::Fail);
+}
+
+/// 16 slots serve the promised rate until the storage allows only half of it.
+#[test]
+fn a_rate_that_falls_to_a_constant_one_is_not_a_lack_of_slots() {
+    let verdict = |spread: u64| {
+        let operations: Vec<u64> = (0..60)
+            .map(|second| match second {
+                0..30 => 6000,
+                _ => 3000 + second % 2 * spread,
+            })
+            .collect();
+        let mut observed = observe_paced(6000, &operations);
+        for second in &mut observed.seconds {
+            second.facts.threads = ThreadUse::default();
+        }
+        observed.load.depth = Some(16);
+        observed.total.iops = Some(4500.0);
+        judge(&clauses("iops>=6000"), &observed, &Context::default())
+    };
+    let throttled = verdict(0);
+    assert_outcome(&throttled, Outcome::Fail);
+    assert_contains(&throttled.clauses[0].reason, "6000 IOPS for 30 s, then 3000");
+    // The service of a device varies as much, so more in flight may raise the rate.
+    let fell = "the rate fell from 6000 to 3040 IOPS at 30 s, as when credits run out";
+    assert_inconclusive(&verdict(80), Cause::Generator, fell);
+}
+
 /// Two tenths of a second without completions, during which the thread waited for a processor.
 #[test]
 fn a_gap_without_a_free_processor_is_no_stall_of_the_storage() {

@@ -132,7 +132,7 @@ impl History {
             )?;
             Ok(id.unsigned_abs())
         });
-        added.map_err(|error| self.failed(error))
+        added.map_err(|error| self.sqlite_error(error))
     }
 
     /// The entries that match a filter, the latest first.
@@ -140,7 +140,7 @@ impl History {
     /// # Errors
     /// [`HistoryError`], if they cannot be read.
     pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>, HistoryError> {
-        entry::read(&self.connection, filter).map_err(|error| self.failed(error))
+        entry::read(&self.connection, filter).map_err(|error| self.sqlite_error(error))
     }
 
     /// One entry.
@@ -163,14 +163,14 @@ impl History {
         let last = self
             .connection
             .query_row("SELECT max(id) FROM entry", [], |row| row.get::<_, Option<i64>>(0));
-        Ok(last.map_err(|error| self.failed(error))?.map(i64::unsigned_abs))
+        Ok(last.map_err(|error| self.sqlite_error(error))?.map(i64::unsigned_abs))
     }
 
     /// The saved form of an entry, as `--save` would have written it.
     ///
     /// # Errors
     /// [`HistoryError`], if there is none of this number or it cannot be read.
-    pub fn document(&self, id: u64) -> Result<Vec<u8>, HistoryError> {
+    pub fn read_document(&self, id: u64) -> Result<Vec<u8>, HistoryError> {
         let document = self
             .connection
             .query_row(
@@ -179,7 +179,7 @@ impl History {
                 |row| row.get::<_, Vec<u8>>(0),
             )
             .optional()
-            .map_err(|error| self.failed(error))?;
+            .map_err(|error| self.sqlite_error(error))?;
         document::to_saved_form(&document.ok_or_else(|| self.no_entry(id))?, &self.path)
     }
 
@@ -187,15 +187,15 @@ impl History {
     ///
     /// # Errors
     /// [`HistoryError`], if there is none of this number or it cannot be read.
-    pub fn saved(&self, id: u64) -> Result<Saved, HistoryError> {
-        document::read(&self.document(id)?, &self.path)
+    pub fn read_saved(&self, id: u64) -> Result<Saved, HistoryError> {
+        document::read(&self.read_document(id)?, &self.path)
     }
 
     /// Sets the label of an entry; an empty one removes it.
     ///
     /// # Errors
     /// [`HistoryError`], if there is none of this number or it cannot be changed.
-    pub fn label(&self, id: u64, label: &str) -> Result<(), HistoryError> {
+    pub fn set_label(&self, id: u64, label: &str) -> Result<(), HistoryError> {
         let label = Some(label).filter(|label| !label.is_empty());
         let changed = self
             .connection
@@ -203,8 +203,8 @@ impl History {
                 "UPDATE entry SET label = ?2 WHERE id = ?1",
                 params![id.cast_signed(), label],
             )
-            .map_err(|error| self.failed(error))?;
-        self.check_changed(id, changed)
+            .map_err(|error| self.sqlite_error(error))?;
+        self.require_changed(id, changed)
     }
 
     /// Removes an entry. Its number is never reused.
@@ -215,7 +215,7 @@ impl History {
         let removed = self
             .connection
             .execute("DELETE FROM entry WHERE id = ?1", [id.cast_signed()]);
-        self.check_changed(id, removed.map_err(|error| self.failed(error))?)
+        self.require_changed(id, removed.map_err(|error| self.sqlite_error(error))?)
     }
 
     /// The entries that pruning would remove, the latest first.
@@ -248,10 +248,10 @@ impl History {
             }
             Ok(())
         });
-        pruned.map_err(|error| self.failed(error))
+        pruned.map_err(|error| self.sqlite_error(error))
     }
 
-    fn check_changed(&self, id: u64, rows: usize) -> Result<(), HistoryError> {
+    fn require_changed(&self, id: u64, rows: usize) -> Result<(), HistoryError> {
         match rows {
             0 => Err(self.no_entry(id)),
             _ => Ok(()),
@@ -265,7 +265,7 @@ impl History {
         }
     }
 
-    fn failed(&self, error: rusqlite::Error) -> HistoryError {
+    fn sqlite_error(&self, error: rusqlite::Error) -> HistoryError {
         HistoryError::from_sqlite(error, &self.path)
     }
 }

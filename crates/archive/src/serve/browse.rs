@@ -169,14 +169,14 @@ async fn show_entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -
         let id = parse_entry(&id)?;
         let failed = |error| browse.error_page(&error);
         let entry = history.get(id).map_err(failed)?;
-        let saved = history.saved(id).map_err(failed)?;
+        let saved = history.read_saved(id).map_err(failed)?;
         let report = browse.pages.entry_page(&entry, saved).ok_or_else(|| {
             let what = format!("entry {id} holds a study that has no page");
             ErrorPage::new(StatusCode::NOT_FOUND, what, "`fathom history show` shows it as text")
         })?;
         let file = format!("/entry/{id}/file");
         let links = [("/", "History"), (file.as_str(), "The saved file")];
-        Ok(html_response(html::linked(&report, &links)))
+        Ok(html_response(html::render_with_links(&report, &links)))
     })
     .await
 }
@@ -186,7 +186,7 @@ async fn download_file(State(browse): State<Arc<Browse>>, Path(id): Path<String>
         let id = parse_entry(&id)?;
         let bytes = browse
             .existing_history()?
-            .document(id)
+            .read_document(id)
             .map_err(|error| browse.error_page(&error))?;
         let mut response = typed_response("application/octet-stream", bytes.into());
         let name = HeaderValue::try_from(format!("attachment; filename=\"history-{id}.fathom\""));
@@ -224,7 +224,7 @@ async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> 
         }
         let force = pairs.iter().any(|(key, value)| key == "force" && value == "1");
         let compared = browse.pages.comparison_page(&entries, force)?;
-        Ok(html_response(html::linked(&compared, &[("/", "History")])))
+        Ok(html_response(html::render_with_links(&compared, &[("/", "History")])))
     })
     .await
 }
@@ -268,7 +268,7 @@ async fn set_label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Respo
         let text = text.ok_or_else(|| ErrorPage::new(StatusCode::BAD_REQUEST, "the label is missing", ""))?;
         let history = browse.existing_history()?;
         for id in entries {
-            history.label(id, text).map_err(|error| browse.error_page(&error))?;
+            history.set_label(id, text).map_err(|error| browse.error_page(&error))?;
         }
         Ok(redirect_to_list())
     })

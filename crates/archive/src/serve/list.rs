@@ -3,7 +3,7 @@
 use analysis::verdict::Outcome;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
-use report::html::{self, escape::text};
+use report::html::{self, escape::escape_text};
 use report::numbers;
 
 use super::browse::Browse;
@@ -60,10 +60,15 @@ pub(super) fn render_page(browse: &Browse, pairs: &[(String, String)]) -> Result
     if let Some(last) = entries.last().filter(|_| has_next_page) {
         body += &format!(
             "<p><a href=\"/?{}\">Older entries</a></p>\n",
-            text(&older_query(pairs, last.id))
+            escape_text(&older_query(pairs, last.id))
         );
     }
-    Ok(html_response(html::plain("History of measurements", &[], &body, "")))
+    Ok(html_response(html::render_plain(
+        "History of measurements",
+        &[],
+        &body,
+        "",
+    )))
 }
 
 /// The runs in progress, with links to their pages.
@@ -74,7 +79,11 @@ fn running_section(browse: &Browse) -> String {
     }
     let mut out = String::from("<section aria-label=\"Running now\"><h2>Running now</h2><ul>\n");
     for (address, words) in runs {
-        out += &format!("<li><a href=\"{}\">{}</a></li>\n", text(&address), text(&words));
+        out += &format!(
+            "<li><a href=\"{}\">{}</a></li>\n",
+            escape_text(&address),
+            escape_text(&words)
+        );
     }
     out + "</ul></section>\n"
 }
@@ -124,7 +133,7 @@ fn filter_form(pairs: &[(String, String)]) -> String {
     for (name, words, example) in FIELDS {
         out += &format!(
             "<label>{words}<input name=\"{name}\" value=\"{}\" placeholder=\"{example}\"></label>\n",
-            text(value(name))
+            escape_text(value(name))
         );
     }
     let (kinds, verdicts) = (EntryKind::ALL.map(EntryKind::name), Outcome::ALL.map(Outcome::word));
@@ -185,12 +194,17 @@ pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Bo
         .join(", ");
         body += &format!(
             "<li><input type=\"hidden\" name=\"entry\" value=\"{id}\"><a href=\"/entry/{id}\">{id}</a>: {}</li>\n",
-            text(&words)
+            escape_text(&words)
         );
     }
     body += "</ul>\n<p>Removed entries cannot be restored; files written by --save remain.</p>\n\
              <p><button type=\"submit\">Remove</button> <a href=\"/\">Keep</a></p>\n</form>\n";
-    html_response(html::plain("Remove these entries?", &[("/", "History")], &body, ""))
+    html_response(html::render_plain(
+        "Remove these entries?",
+        &[("/", "History")],
+        &body,
+        "",
+    ))
 }
 
 fn render_table(browse: &Browse, entries: &[Entry]) -> String {
@@ -275,7 +289,7 @@ fn render_row(browse: &Browse, entry: &Entry) -> String {
         };
         out += &format!(
             "<td class=\"{class}{tone}\" data-title=\"{title}\">{}</td>",
-            text(&cell)
+            escape_text(&cell)
         );
     }
     out + "</tr>\n"

@@ -169,9 +169,9 @@ impl Stream for Lines {
 
 fn render(title: &str, about: &[String]) -> String {
     let links = [("/metrics", "Metrics"), ("/events", "Events")];
-    let about: Vec<String> = about.iter().map(|line| escape::text(line).to_string()).collect();
+    let about: Vec<String> = about.iter().map(|line| escape::escape_text(line).to_string()).collect();
     let body = format!("<p class=\"about\">{}</p>\n{BODY}", about.join("<br>\n"));
-    html::plain(title, &links, &body, SCRIPT)
+    html::render_plain(title, &links, &body, SCRIPT)
 }
 
 async fn index(AxumState(shared): AxumState<Arc<Shared>>) -> Response<Body> {

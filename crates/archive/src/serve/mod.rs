@@ -33,9 +33,9 @@ use connections::{LimitedListener, RequestConnection};
 /// Upper limit of the connections of a server.
 pub const MAX_CONNECTIONS: usize = 64;
 /// Time for responses in progress when the server stops.
-const GRACE: Duration = Duration::from_secs(1);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// Upper limit of the pages that are rendered at the same time.
-const MAX_RENDERING: usize = 4;
+const MAX_CONCURRENT_PAGES: usize = 4;
 
 /// The content of an error page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,21 +64,24 @@ impl ErrorPage {
     }
 
     fn into_response(self) -> Response<Body> {
-        let mut body = format!("<p>{}</p>\n", escape::text(&self.what));
+        let mut body = format!("<p>{}</p>\n", escape::escape_text(&self.what));
         if !self.why.is_empty() {
-            let items = self.why.iter().map(|why| format!("<li>{}</li>", escape::text(why)));
+            let items = self
+                .why
+                .iter()
+                .map(|why| format!("<li>{}</li>", escape::escape_text(why)));
             body += &format!("<ul>{}</ul>\n", items.collect::<String>());
         }
         if let Some(help) = &self.help {
-            body += &format!("<p><em>What to do:</em> {}</p>\n", escape::text(help));
+            body += &format!("<p><em>What to do:</em> {}</p>\n", escape::escape_text(help));
         }
         if let Some((address, words)) = self.link.as_deref() {
-            let (address, words) = (escape::text(address), escape::text(words));
+            let (address, words) = (escape::escape_text(address), escape::escape_text(words));
             body += &format!("<p><a href=\"{address}\">{words}</a></p>\n");
         }
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let title = status.canonical_reason().unwrap_or("Error");
-        let mut response = html_response(html::plain(title, &[("/", "Start page")], &body, ""));
+        let mut response = html_response(html::render_plain(title, &[("/", "Start page")], &body, ""));
         *response.status_mut() = status;
         response
     }
@@ -107,11 +110,11 @@ fn typed_response(media: &'static str, body: Body) -> Response<Body> {
 fn new_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(MAX_RENDERING)
+        .max_blocking_threads(MAX_CONCURRENT_PAGES)
         .build()
 }
 
-/// Serves until `over` resolves, then lets open responses finish for at most [`GRACE`].
+/// Serves until `over` resolves, then lets open responses finish for at most [`SHUTDOWN_GRACE`].
 async fn serve_until(
     listener: TcpListener,
     max_connections: usize,
@@ -137,6 +140,6 @@ async fn serve_until(
     over.await;
     drop(end);
     // Do not wait for a client that does not read its response.
-    let _ = tokio::time::timeout(GRACE, server).await;
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, server).await;
     Ok(())
 }

@@ -555,7 +555,7 @@ fn create_distribution(placement: &Placement, direction: Direction) -> Option<Di
 
 /// Sets the rate limit and pauses of each thread on the target.
 fn set_limits(stream: &Stream, target: &mut Target) {
-    let rates = shares::schedules(stream);
+    let rates = shares::list_rates(stream);
     if let Some(first) = rates.first() {
         let per_second: f64 = rates
             .iter()

@@ -2,7 +2,7 @@
 
 use super::words::format_size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, ParseEnv, ParseOutcome, Processors, Version, read};
+use crate::diskspd::{OfflineEnv, ParseOutcome, read};
 use model::plan::BypassIo;
 use model::shell_word;
 
@@ -28,7 +28,7 @@ pub(super) fn format_line(profile: &Profile) -> Option<String> {
         words.push("-vs".into());
     }
     words.extend(span.targets.iter().map(|target| target.path.clone()));
-    let reread = match read("diskspd", &words[1..], &mut NullEnv) {
+    let reread = match read("diskspd", &words[1..], &mut OfflineEnv) {
         ParseOutcome::Run(request) | ParseOutcome::Print(request) => request.profile,
         ParseOutcome::End(_) => return None,
     };
@@ -110,12 +110,9 @@ fn add_pattern_switches(target: &Target, words: &mut Vec<String>) {
     }
     if let Some(distribution) = &target.distribution {
         let kind = if distribution.absolute { "abs" } else { "pct" };
-        let length = |length: u64| {
-            if distribution.absolute {
-                uppercase_size(length)
-            } else {
-                length.to_string()
-            }
+        let length = |length: u64| match distribution.absolute {
+            true => uppercase_size(length),
+            false => length.to_string(),
         };
         let ranges = distribution
             .ranges
@@ -197,41 +194,4 @@ fn add_thread_switches(span: &TimeSpan, words: &mut Vec<String>) {
 
 fn uppercase_size(bytes: u64) -> String {
     format_size(bytes).to_ascii_uppercase()
-}
-
-/// An environment that generated lines never use.
-struct NullEnv;
-
-impl ParseEnv for NullEnv {
-    fn processors(&self) -> Processors {
-        // The machine that will run the line is unknown, so it may have every CPU number of Linux.
-        Processors {
-            online: (0..1 << 13).collect(),
-            possible: 1 << 13,
-        }
-    }
-
-    fn milliseconds_since_boot(&self) -> u64 {
-        0
-    }
-
-    fn read_profile(&mut self, _: &str) -> Result<String, String> {
-        Err("a generated line names no profile".into())
-    }
-
-    fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
-        Err("a generated line names no event".into())
-    }
-
-    fn signal_event(&mut self, _: &str) -> Result<(), String> {
-        Err("a generated line names no event".into())
-    }
-
-    fn version(&self) -> Version {
-        Version::V2_3
-    }
-
-    fn slash_is_a_switch(&self) -> bool {
-        cfg!(windows)
-    }
 }

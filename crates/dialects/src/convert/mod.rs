@@ -99,7 +99,7 @@ fn dialect_name(dialect: Dialect) -> &'static str {
 }
 
 /// Converts a plan to a dialect.
-pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
+pub fn convert_to(dialect: Dialect, plan: &Plan) -> Conversion {
     let is_tree = |target: &Target| matches!(target.kind, TargetKind::Tree { .. });
     let has_trees = plan.targets.iter().any(is_tree);
     match dialect {
@@ -120,20 +120,15 @@ pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
 
 /// The result if a dialect has no writer for such a test.
 fn without_writer(dialect: Dialect, why: &str) -> Conversion {
-    let lost = vec![Lost::whole_test(why)];
-    Conversion::new(
-        dialect,
-        Form::JobFile,
-        String::new(),
-        compare::Differences::from_lost(lost),
-    )
+    let differences = compare::Differences::whole_test(why);
+    Conversion::new(dialect, Form::JobFile, String::new(), differences)
 }
 
 /// Converts a plan to the other dialects.
 pub fn equivalents(plan: &Plan) -> Vec<Conversion> {
     let dialects = [Dialect::Native, Dialect::Fio, Dialect::Diskspd];
     let others = dialects.into_iter().filter(|dialect| *dialect != plan.origin.dialect);
-    let conversions = others.map(|dialect| to(dialect, plan));
+    let conversions = others.map(|dialect| convert_to(dialect, plan));
     conversions.filter(|conversion| !conversion.text.is_empty()).collect()
 }
 

@@ -4,15 +4,15 @@ use model::plan::{Pacing, Rate, RateUnit, Stream};
 use model::{Direction, Nanos};
 
 /// A direction whose sizes and positions a stream has.
-pub(super) fn direction(stream: &Stream) -> Direction {
+pub(super) fn pattern_direction(stream: &Stream) -> Direction {
     match stream.mix.includes(Direction::Read) {
         true => Direction::Read,
         false => Direction::Write,
     }
 }
 
-/// The schedules of a stream, of all its directions.
-pub(super) fn schedules(stream: &Stream) -> Vec<Rate> {
+/// The rates of a stream, of all its directions.
+pub(super) fn list_rates(stream: &Stream) -> Vec<Rate> {
     match stream.pacing {
         Pacing::Unpaced => Vec::new(),
         Pacing::Together { rate } => vec![rate],
@@ -20,8 +20,8 @@ pub(super) fn schedules(stream: &Stream) -> Vec<Rate> {
     }
 }
 
-/// The pacing of a file set that has this pacing for each of `targets`.
-pub(super) fn sum_of_targets(stream: &Stream, targets: u64) -> Pacing {
+/// The pacing of a file set of this number of targets, each of which has the pacing of the stream.
+pub(super) fn multiply_pacing(stream: &Stream, targets: u64) -> Pacing {
     let times = |rate: Rate| Rate {
         amount: rate.amount.saturating_mul(targets),
         ..rate
@@ -35,9 +35,9 @@ pub(super) fn sum_of_targets(stream: &Stream, targets: u64) -> Pacing {
     }
 }
 
-/// The schedules of a stream, in operations.
-pub(super) fn operation_schedules(stream: &Stream) -> Vec<Rate> {
-    let block = stream.fixed_length(direction(stream)).unwrap_or(4096).max(1);
+/// The rates of a stream, in operations.
+pub(super) fn list_operation_rates(stream: &Stream) -> Vec<Rate> {
+    let block = stream.fixed_length(pattern_direction(stream)).unwrap_or(4096).max(1);
     let in_operations = |rate: Rate| match rate.unit {
         RateUnit::Operations => rate,
         RateUnit::Bytes => Rate {
@@ -46,7 +46,7 @@ pub(super) fn operation_schedules(stream: &Stream) -> Vec<Rate> {
             ..rate
         },
     };
-    schedules(stream).into_iter().map(in_operations).collect()
+    list_rates(stream).into_iter().map(in_operations).collect()
 }
 
 /// True if rates determine the shares of streams, so that weights have no effect.
@@ -55,8 +55,8 @@ pub(super) fn are_paced(streams: &[Stream]) -> bool {
 }
 
 /// The part of each stream in the operations of its worker: its rate, or its weight.
-pub(super) fn amounts(streams: &[Stream]) -> Vec<f64> {
-    let rate = |stream: &Stream| operation_schedules(stream).iter().map(Rate::per_second).sum();
+pub(super) fn stream_shares(streams: &[Stream]) -> Vec<f64> {
+    let rate = |stream: &Stream| list_operation_rates(stream).iter().map(Rate::per_second).sum();
     let amount = |stream: &Stream| match are_paced(streams) {
         true => rate(stream),
         false => f64::from(stream.weight),
@@ -65,9 +65,9 @@ pub(super) fn amounts(streams: &[Stream]) -> Vec<f64> {
 }
 
 /// Whole numbers for the shares of the streams of a worker: their weights, or percents.
-pub(super) fn weights(streams: &[Stream]) -> Vec<u32> {
+pub(super) fn integer_weights(streams: &[Stream]) -> Vec<u32> {
     const SCALES: [f64; 5] = [1.0, 100.0, 1000.0, 10_000.0, 1e6];
-    let amounts = amounts(streams);
+    let amounts = stream_shares(streams);
     let total: f64 = amounts.iter().sum();
     let weights: Vec<u32> = streams.iter().map(|stream| stream.weight).collect();
     let sum: f64 = weights.iter().copied().map(f64::from).sum();

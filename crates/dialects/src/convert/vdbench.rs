@@ -6,10 +6,11 @@ use model::access::Access;
 use model::block_size::BlockSizes;
 use model::plan::{Dialect, Extent, Phases, Plan, Process, Rate, Step, Stop, Stream, Target, TargetId, WriteThrough};
 
-use super::shares::{direction, operation_schedules};
+use super::shares::{list_operation_rates, pattern_direction};
 use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
-use super::{Conversion, Form, Lost, compare};
+use super::{Conversion, Form, compare};
 use crate::diagnostic::Diagnostic;
+use crate::notation::format_size;
 use crate::vdbench::{self, VdbenchEnv};
 
 /// Seconds of a run that does not end by time: Vdbench needs some.
@@ -24,10 +25,7 @@ pub fn to_vdbench(plan: &Plan) -> Conversion {
     let text = text(plan);
     let differences = match parse(&text, plan.seed) {
         Ok(got) => compare::compare(plan, &got, Dialect::Vdbench),
-        Err(problem) => {
-            let why = format!("Vdbench refuses it: {}", problem.what);
-            compare::Differences::from_lost(vec![Lost::whole_test(why)])
-        }
+        Err(problem) => compare::Differences::whole_test(format!("Vdbench refuses it: {}", problem.what)),
     };
     Conversion::new(Dialect::Vdbench, Form::JobFile, text, differences)
 }
@@ -87,7 +85,7 @@ struct Disk {
 
 const SD: &[Row<Disk>] = &[
     ("lun", |disk| Some(quote(&disk.target.path))),
-    ("size", |disk| disk.size().map(size)),
+    ("size", |disk| disk.size().map(format_size)),
     ("threads", |disk| Some(disk.threads.to_string())),
     ("openflags", |disk| {
         let sync = match disk.stream.cache.write_through {
@@ -149,14 +147,19 @@ struct Load {
 const WD: &[Row<Load>] = &[
     ("sd", |load| Some(load.sds.clone())),
     ("xfersize", |load| {
-        let sizes = &load.stream.pattern.sizes[direction(&load.stream)];
+        let sizes = &load.stream.pattern.sizes[pattern_direction(&load.stream)];
         Some(match sizes {
-            BlockSizes::Fixed { size: fixed } => size(fixed.0),
-            BlockSizes::Range { low, high, .. } => format!("({},{},{})", size(low.0), size(high.0), size(low.0)),
+            BlockSizes::Fixed { size: fixed } => format_size(fixed.0),
+            BlockSizes::Range { low, high, .. } => format!(
+                "({},{},{})",
+                format_size(low.0),
+                format_size(high.0),
+                format_size(low.0)
+            ),
             BlockSizes::Split { entries } => {
                 let described = entries
                     .iter()
-                    .map(|entry| format!("{},{}", size(entry.size.0), entry.percent));
+                    .map(|entry| format!("{},{}", format_size(entry.size.0), entry.percent));
                 format!("({})", described.collect::<Vec<_>>().join(","))
             }
         })
@@ -165,7 +168,7 @@ const WD: &[Row<Load>] = &[
         Some((100.0 - load.stream.mix.write_share()).round().to_string())
     }),
     ("seekpct", |load| {
-        let direction = direction(&load.stream);
+        let direction = pattern_direction(&load.stream);
         Some(match load.stream.access(direction) {
             Access::Random { .. } => "100".to_owned(),
             Access::Mixed(mixed) => mixed.random_percent[direction].to_string(),
@@ -189,10 +192,9 @@ const RD: &[Row<Run>] = &[
     ("wd", |run| Some(run.wds.clone())),
     ("iorate", |run| {
         let total: f64 = run.rates.iter().map(Rate::per_second).sum();
-        Some(if total > 0.0 {
-            total.round().to_string()
-        } else {
-            "max".to_owned()
+        Some(match total > 0.0 {
+            true => total.round().to_string(),
+            false => "max".to_owned(),
         })
     }),
     ("distribution", |run| match run.rates.first()?.process {
@@ -237,15 +239,9 @@ fn text(plan: &Plan) -> String {
     for step in &plan.steps {
         lines.add_step(plan, step);
     }
-    let streams = || {
-        plan.steps
-            .iter()
-            .flat_map(|step| &step.jobs)
-            .flat_map(|job| &job.workers)
-    };
-    let errors_max = streams()
-        .flat_map(|worker| &worker.streams)
-        .find_map(|stream| stream.on_error.errors_max);
+    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+    let mut streams = workers.flat_map(|worker| &worker.streams);
+    let errors_max = streams.find_map(|stream| stream.on_error.errors_max);
     let general = format!("data_errors={}\n", errors_max.unwrap_or(1));
     general + &[lines.sds, lines.wds, lines.rds].concat().join("\n") + "\n"
 }
@@ -287,7 +283,7 @@ impl Lines {
                 }
             }
             let streams = group.workers.iter().flat_map(|worker| &worker.streams);
-            all_rates.extend(streams.flat_map(operation_schedules));
+            all_rates.extend(streams.flat_map(list_operation_rates));
         }
         let total: f64 = loads.iter().map(|load| load.share).sum();
         if loads
@@ -376,19 +372,9 @@ fn list(names: &[String]) -> String {
 
 /// Its part of the operations: its rate, or its weight.
 fn share(stream: &Stream) -> f64 {
-    match operation_schedules(stream).iter().map(Rate::per_second).sum::<f64>() {
+    match list_operation_rates(stream).iter().map(Rate::per_second).sum::<f64>() {
         0.0 => f64::from(stream.weight.max(1)),
         rate => rate,
-    }
-}
-
-/// A size in the largest unit that it is a multiple of.
-fn size(bytes: u64) -> String {
-    let units = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
-    let fits = |(shift, _): &(u32, &str)| bytes > 0 && bytes.is_multiple_of(1 << shift);
-    match units.into_iter().find(fits) {
-        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
-        None => bytes.to_string(),
     }
 }
 

@@ -5,18 +5,17 @@ use model::access::{
 };
 use model::block_size::BlockSizes;
 use model::caps::LimitLayer;
-use model::content::{ConstantPart, Content};
+use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
     Control, ControlGroup, DividedSettings, ErrorPolicy, FileLock, FileWork, Flow, FlushKind, MapFlush, Mapping,
     Pacing, Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip,
-    TrackedMetric,
 };
 use model::{Direction, PerDirection};
 
 use crate::native::cap_text;
 pub(super) use crate::notation::{
-    format_cpus, format_hexadecimal, format_memory_nodes, format_size, format_time, period,
+    format_cpus, format_hexadecimal, format_memory_nodes, format_size, format_time, metric_name, period,
 };
 
 /// The settings that hosts divide, such as `rate,region`; empty for none.
@@ -270,10 +269,9 @@ pub(super) fn describe_content(content: &Content) -> String {
             chunk,
             pattern,
         } => {
-            let suffix = if pattern.is_empty() {
-                String::new()
-            } else {
-                format!(", 0x{}", format_hexadecimal(pattern))
+            let suffix = match pattern.is_empty() {
+                true => String::new(),
+                false => format!(", 0x{}", format_hexadecimal(pattern)),
             };
             format!(
                 "{percent} % compressible in each {}{suffix}",
@@ -291,16 +289,11 @@ pub(super) fn describe_content(content: &Content) -> String {
                 (set, false) => format!("{set} buffers"),
                 (set, true) => format!("{set} buffers shared by jobs"),
             };
-            let constant_part = constant.as_ref().map(|constant_part| {
-                let ConstantPart {
-                    percent,
-                    chunk,
-                    pattern,
-                } = constant_part.clone();
+            let constant_part = constant.clone().map(|part| {
                 let standalone = Content::Compressible {
-                    percent,
-                    chunk,
-                    pattern,
+                    percent: part.percent,
+                    chunk: part.chunk,
+                    pattern: part.pattern,
                 };
                 format!(", {}", describe_content(&standalone))
             });
@@ -360,15 +353,13 @@ pub(super) fn describe_flushes(sync: &SyncRule) -> String {
     if let Some((every, flags)) = file_range {
         words.push(format!("sync_file_range after {every} ({flags:?})"));
     }
-    for (is, word) in [
+    let places = [
         (at_end, "at the end"),
         (on_close, "at each close"),
         (file_system_at_end, "of the file system at the end"),
-    ] {
-        if is {
-            words.push(word.to_owned());
-        }
-    }
+    ];
+    let flushed = places.into_iter().filter(|(is, _)| *is);
+    words.extend(flushed.map(|(_, place)| place.to_owned()));
     match words.is_empty() {
         true => "no flushes".into(),
         false => words.join(", "),
@@ -450,10 +441,9 @@ pub(super) fn describe_file_lock(lock: FileLock) -> String {
 
 pub(super) fn describe_flow(flow: &Flow) -> String {
     let Flow { id, weight, pause_ns } = flow;
-    let pause = if pause_ns.0 > 0 {
-        format!(", checked every {pause_ns}")
-    } else {
-        String::new()
+    let pause = match pause_ns.0 {
+        0 => String::new(),
+        _ => format!(", checked every {pause_ns}"),
     };
     format!("weight {weight} in flow {id}{pause}")
 }
@@ -558,15 +548,13 @@ pub(super) fn describe_priority(priority: Option<Priority>) -> String {
         PriorityClass::BestEffort => "best effort",
         PriorityClass::Idle => "idle",
     };
-    let share = if percent == 100 {
-        String::new()
-    } else {
-        format!(" for {percent} %")
+    let share = match percent {
+        100 => String::new(),
+        _ => format!(" for {percent} %"),
     };
-    let hint = if hint > 0 {
-        format!(", hint {hint}")
-    } else {
-        String::new()
+    let hint = match hint {
+        0 => String::new(),
+        _ => format!(", hint {hint}"),
     };
     format!("{class} {level}{share}{hint}")
 }
@@ -608,27 +596,19 @@ pub(super) fn describe_errors(policy: &ErrorPolicy) -> String {
     }
 }
 
-fn tracked_word(metric: TrackedMetric) -> &'static str {
-    match metric {
-        TrackedMetric::Iops => "iops",
-        TrackedMetric::Throughput => "bw",
-        TrackedMetric::Latency => "lat",
-    }
-}
-
 pub(super) fn describe_control(control: &Control) -> String {
     match control {
         Control::Precision(rule) => {
             format!(
                 "{} to {} % after {}",
-                tracked_word(rule.metric),
+                metric_name(rule.metric),
                 rule.percent,
                 format_time(rule.at_least_ns)
             )
         }
         Control::SteadyState(rule) => format!(
             "{}{} within {}{} over {} in intervals of {}{}",
-            tracked_word(rule.metric),
+            metric_name(rule.metric),
             if rule.slope { "_slope" } else { "" },
             rule.limit,
             if rule.percent { " %" } else { "" },
@@ -644,16 +624,15 @@ pub(super) fn describe_control(control: &Control) -> String {
             format_time(rule.target_ns),
             rule.percentile,
             format_time(rule.window_ns),
-            if rule.keep_running {
-                ", until the time is over"
-            } else {
-                ""
+            match rule.keep_running {
+                true => ", until the time is over",
+                false => "",
             }
         ),
         Control::MinimumRate(rule) => format!(
             "{} {} of {} over {}",
             rule.min_per_sec,
-            tracked_word(rule.metric),
+            metric_name(rule.metric),
             rule.direction.map_or("all", Direction::word),
             format_time(rule.cycle_ns)
         ),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use model::Nanos;
 use model::draws::GeneratorChoice;
-use model::plan::{DepthScope, Job, Pacing, Region, StreamTarget, TargetId, Worker};
+use model::plan::{DepthScope, Job, Pacing, Region, Stream, StreamTarget, TargetId, Worker};
 
 /// Consecutive equal workers of a job.
 #[derive(Clone, Debug)]
@@ -124,24 +124,16 @@ impl<'a> WorkerGroup<'a> {
         if per_target * self.targets().len() != streams.len() {
             return false;
         }
-        let like = without_differences(
-            self.worker(),
-            AllowedDifferences {
-                regions: false,
-                depths: false,
-                starts: false,
-            },
-        );
+        let like = without_differences(self.worker(), AllowedDifferences::default());
         let mut groups = like.streams.chunks(per_target);
-        let neutral = |streams: &[model::plan::Stream]| {
+        let neutral = |streams: &[Stream]| {
             let mut streams = streams.to_vec();
             for stream in &mut streams {
                 stream.target = StreamTarget::One { target: TargetId(0) };
             }
             streams
         };
-        let has_one_target =
-            |streams: &[model::plan::Stream]| streams.iter().all(|stream| stream.target == streams[0].target);
+        let has_one_target = |streams: &[Stream]| streams.iter().all(|stream| stream.target == streams[0].target);
         let first = groups.next().map(neutral);
         like.streams.chunks(per_target).all(has_one_target) && groups.all(|group| Some(neutral(group)) == first)
     }

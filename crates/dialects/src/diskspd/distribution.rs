@@ -17,10 +17,9 @@ pub(super) fn read(value: &str, block: u32) -> Result<Distribution, String> {
     let mut ranges = Vec::new();
     loop {
         let (io_percent, after) = parse_io_share(rest, &ranges)?;
-        let (length, after) = if absolute {
-            parse_length(after, block)?
-        } else {
-            parse_target_share(after, &ranges)?
+        let (length, after) = match absolute {
+            true => parse_length(after, block)?,
+            false => parse_target_share(after, &ranges)?,
         };
         ranges.push(Range { io_percent, length });
         match after.strip_prefix(':') {
@@ -50,10 +49,9 @@ pub fn complete(distribution: &mut Distribution) {
     else {
         return;
     };
-    let length = if distribution.absolute {
-        0
-    } else {
-        100u64.saturating_sub(covered)
+    let length = match distribution.absolute {
+        true => 0,
+        false => 100u64.saturating_sub(covered),
     };
     ranges.push(Range { io_percent, length });
 }

@@ -74,9 +74,9 @@ fn find<'a, 'b>(sorted: &'b [Argument<'a>], letter: char) -> Option<&'b TypedSwi
 
 /// A switch that is easily typed for its other case: the letter, that of the likely meaning,
 /// whether the value fits that meaning, and what the switch does instead.
-type Misread = (char, char, fn(&str) -> bool, &'static str);
+type CaseMistake = (char, char, fn(&str) -> bool, &'static str);
 
-const MISREAD: [Misread; 4] = [
+const MISREAD: [CaseMistake; 4] = [
     (
         'D',
         'd',

@@ -42,6 +42,38 @@ pub trait ParseEnv {
     }
 }
 
+/// For lines that are only read: it accepts every processor number of Linux, and has no files.
+pub(crate) struct OfflineEnv;
+
+impl ParseEnv for OfflineEnv {
+    fn processors(&self) -> Processors {
+        Processors {
+            online: (0..1 << 13).collect(),
+            possible: 1 << 13,
+        }
+    }
+
+    fn milliseconds_since_boot(&self) -> u64 {
+        0
+    }
+
+    fn read_profile(&mut self, _: &str) -> Result<String, String> {
+        Err("the line does not contain the profile".into())
+    }
+
+    fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn signal_event(&mut self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn version(&self) -> Version {
+        Version::V2_3
+    }
+}
+
 /// The role of a named event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventRole {

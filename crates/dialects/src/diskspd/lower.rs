@@ -85,9 +85,7 @@ pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagno
         prepare: PrepareWhen::EachStep,
         prepare_once: lowering.prepare_once,
         steps,
-        groups: Vec::new(),
         grids: bucket_grids(profile),
-        limits: Vec::new(),
         target_rules: TargetRules {
             consent: Consent::Implied,
             short_device_names: true,
@@ -95,6 +93,7 @@ pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagno
             ..TargetRules::default()
         },
         origin: origin(profile, env),
+        ..Plan::default()
     };
     Ok(Lowered {
         plan,
@@ -160,10 +159,7 @@ fn precreated_paths(profile: &Profile) -> Vec<(String, u64)> {
 fn bucket_grids(profile: &Profile) -> Vec<Grid> {
     let spans = profile.time_spans.iter().filter(|span| span.iops_deviation);
     let lengths: BTreeSet<u32> = spans.map(|span| span.bucket_ms).collect();
-    let grid = |milliseconds: u32| Grid {
-        length_ns: Nanos::millis(u64::from(milliseconds)),
-        scope: GridScope::Stream,
-    };
+    let grid = |milliseconds: u32| Grid::new(Nanos::millis(u64::from(milliseconds)), GridScope::Stream);
     lengths.into_iter().map(grid).collect()
 }
 
@@ -302,10 +298,9 @@ impl Lowering<'_> {
             Some((_, size)) => Some(*size),
             None => target.file_size.filter(|size| *size > 0),
         };
-        let content = if target.zero_buffers {
-            Content::Zeros
-        } else {
-            Content::Counting
+        let content = match target.zero_buffers {
+            true => Content::Zeros,
+            false => Content::Counting,
         };
         let entry = PlanTarget {
             path: target.path.clone(),
@@ -427,10 +422,9 @@ fn weight_for(target: &Target, thread: u32) -> Option<u32> {
         .thread_targets
         .iter()
         .find(|thread_target| thread_target.thread == thread)?;
-    Some(if thread_target.weight == 0 {
-        target.weight
-    } else {
-        thread_target.weight
+    Some(match thread_target.weight {
+        0 => target.weight,
+        weight => weight,
     })
 }
 

@@ -23,6 +23,7 @@ mod templates;
 mod validate;
 
 pub use help::{VERSION, VERSION_DATE, lines as help_lines};
+pub(crate) use line::OfflineEnv;
 pub use line::{EventRole, Events, ParseEnv};
 pub use lower::{LowerEnv, Lowered, TargetUse, assign_threads, lower, origin};
 pub use newer::Version;

@@ -295,7 +295,7 @@ impl CoreOrder {
 mod tests {
     use super::*;
 
-    /// Two fast cores of two threads each and two frugal ones in each of two groups.
+    /// Two fast cores of two threads each and two efficiency cores in each of two groups.
     fn machine() -> (Vec<u32>, Vec<LogicalCpu>) {
         let entry = |(number, &(core, efficiency_class)): (u32, &(u32, u8)), group: u32| LogicalCpu {
             cpu: 64 * group + number,

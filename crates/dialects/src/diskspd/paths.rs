@@ -18,7 +18,7 @@ pub(super) fn check_paths(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     let sources = targets.filter_map(|target| target.source.as_ref()?.file.as_deref());
     for path in sources.filter(|path| equivalent_path(path).is_some()) {
-        let diagnostic = not_a_path_here(path, &equivalent_path(path).unwrap_or_default());
+        let diagnostic = refuse_windows_path(path, &equivalent_path(path).unwrap_or_default());
         if !problems.contains(&diagnostic) {
             problems.push(diagnostic);
         }
@@ -37,38 +37,38 @@ fn check_path(target: &Target) -> Option<Diagnostic> {
     let path = target.path.as_str();
     if let Some(number) = path.strip_prefix('#') {
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        return is_number.then(|| {
-            Diagnostic::new(format!("Error opening file: {path} [2]")).help(
-                "`#n` is a Windows physical drive; name a device of this system, such as \
-                    /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)",
-            )
-        });
+        let help = "`#n` is a Windows physical drive; name a device of this system, such as /dev/sdb or /dev/nvme1n1 \
+                    (`fathom targets` lists them)";
+        return is_number.then(|| refuse(path, help));
     }
     if path.starts_with(r"\\.\") {
-        return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(
-            "this is a Windows device; name a device of this system, such as /dev/sdb or \
-            /dev/nvme1n1 (`fathom targets` lists them)",
-        ));
+        let help = "this is a Windows device; name a device of this system, such as /dev/sdb or /dev/nvme1n1 \
+                    (`fathom targets` lists them)";
+        return Some(refuse(path, help));
     }
     if ["/?", "/h", "/help"].contains(&path) {
-        return Some(
-            Diagnostic::new(format!("Error opening file: {path} [2]"))
-                .help("on this system `/` begins a path, not a switch; `-?` shows the help"),
-        );
+        let help = "on this system `/` begins a path, not a switch; `-?` shows the help";
+        return Some(refuse(path, help));
     }
     if let Some(letter) = drive_letter(path).filter(|_| path.len() == 2) {
-        return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
-            "`{letter}:` is a Windows volume; name a device of this system, such as /dev/sdb1 \
-            (`fathom targets` lists them), or a file on it"
-        )));
+        let help = format!(
+            "`{letter}:` is a Windows volume; name a device of this system, such as /dev/sdb1 (`fathom targets` lists \
+             them), or a file on it"
+        );
+        return Some(refuse(path, help));
     }
-    equivalent_path(path).map(|equivalent| not_a_path_here(path, &equivalent))
+    equivalent_path(path).map(|equivalent| refuse_windows_path(path, &equivalent))
 }
 
-fn not_a_path_here(path: &str, instead: &str) -> Diagnostic {
-    Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
+fn refuse(path: &str, help: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(format!("Error opening file: {path} [2]")).help(help)
+}
+
+fn refuse_windows_path(path: &str, instead: &str) -> Diagnostic {
+    let help = format!(
         "this is a Windows path; on this system use {instead}, or a path where the disk to be tested is mounted"
-    ))
+    );
+    refuse(path, help)
 }
 
 /// The drive letter of a path.

@@ -71,10 +71,9 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Pars
                 stderr,
                 notes: notes.into_iter().chain(hints::for_valid_line(&sorted)).collect(),
             };
-            if line.overrides.print_only {
-                ParseOutcome::Print(request)
-            } else {
-                ParseOutcome::Run(request)
+            match line.overrides.print_only {
+                true => ParseOutcome::Print(request),
+                false => ParseOutcome::Run(request),
             }
         }
         Err(halt) => {

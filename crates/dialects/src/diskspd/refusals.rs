@@ -7,38 +7,38 @@ use crate::{Diagnostic, bounds};
 
 /// Rejects values that DiskSpd accepts, but then fails or hangs with.
 pub(super) fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
-    let mut problems = Vec::new();
-    if span.newer.bypass.is_some() && !windows {
-        problems.push(
-            Diagnostic::new("ERROR: BypassIO (-Sy, -SY) exists only on Windows")
-                .help("bypass the cache with -Su or -Sh"),
-        );
-    }
-    if span.newer.ring.is_some_and(|ring| ring.trailing_p) {
-        problems.push(
-            Diagnostic::new("ERROR: the meaning of p after the number of -u is not published")
-                .help("omit the p: -u<batch>"),
-        );
-    }
-    if span.duration == 0 {
-        problems.push(
-            Diagnostic::new("ERROR: a measured duration of 0 seconds (-d0) measures nothing")
-                .help("set a duration, for example -d10"),
-        );
-    }
-    if span.threads == 0 && span.targets.iter().any(|target| target.threads == 0) {
-        problems.push(
-            Diagnostic::new("ERROR: a target without threads (ThreadsPerFile 0) transfers nothing")
-                .help("set ThreadsPerFile of the target, or ThreadCount of the time span, to at least 1"),
-        );
-    }
-    if span.targets.iter().any(|target| target.block == 0) {
-        problems.push(
-            Diagnostic::new("ERROR: a block size of 0 bytes (-b0) transfers nothing")
-                .help("set a block size, for example -b4K"),
-        );
-    }
+    let has_idle_target = span.threads == 0 && span.targets.iter().any(|target| target.threads == 0);
+    let problems = [
+        (
+            span.newer.bypass.is_some() && !windows,
+            "BypassIO (-Sy, -SY) exists only on Windows",
+            "bypass the cache with -Su or -Sh",
+        ),
+        (
+            span.newer.ring.is_some_and(|ring| ring.trailing_p),
+            "the meaning of p after the number of -u is not published",
+            "omit the p: -u<batch>",
+        ),
+        (
+            span.duration == 0,
+            "a measured duration of 0 seconds (-d0) measures nothing",
+            "set a duration, for example -d10",
+        ),
+        (
+            has_idle_target,
+            "a target without threads (ThreadsPerFile 0) transfers nothing",
+            "set ThreadsPerFile of the target, or ThreadCount of the time span, to at least 1",
+        ),
+        (
+            span.targets.iter().any(|target| target.block == 0),
+            "a block size of 0 bytes (-b0) transfers nothing",
+            "set a block size, for example -b4K",
+        ),
+    ];
+    let problems = problems.into_iter().filter(|(is_present, ..)| *is_present);
     problems
+        .map(|(_, what, help)| Diagnostic::new(format!("ERROR: {what}")).help(help))
+        .collect()
 }
 
 /// The first option that exceeds the bounds of threads or streams. Steps run one after another, so
@@ -89,15 +89,15 @@ fn check_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
         };
         let memory = env.memory.unwrap_or(u64::MAX);
         let why = match (
-            requests_per_thread > bounds::WORKER_OPERATIONS,
-            operations > bounds::OPERATIONS,
+            requests_per_thread > bounds::MAX_WORKER_OPERATIONS,
+            operations > bounds::MAX_OPERATIONS,
             bytes > memory,
         ) {
             (true, ..) => format!(
                 "a thread keeps at most {} operations in flight",
-                bounds::WORKER_OPERATIONS
+                bounds::MAX_WORKER_OPERATIONS
             ),
-            (_, true, _) => format!("a test keeps at most {} operations in flight", bounds::OPERATIONS),
+            (_, true, _) => format!("a test keeps at most {} operations in flight", bounds::MAX_OPERATIONS),
             (.., true) => format!("the buffers take {bytes} bytes, and {memory} bytes of memory are available"),
             _ => return None,
         };

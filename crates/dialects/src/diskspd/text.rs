@@ -57,10 +57,9 @@ pub fn range_lines(distribution: &Distribution) -> Vec<String> {
         let end = start.saturating_add(range.length);
         let share = format_share(range, distribution.absolute, total_share);
         let range_text = if distribution.absolute {
-            let end = if range.length == 0 {
-                "      end".to_string()
-            } else {
-                aligned_size(end)
+            let end = match range.length {
+                0 => "      end".to_string(),
+                _ => aligned_size(end),
             };
             format!("[{} - {end})", aligned_size(start))
         } else {

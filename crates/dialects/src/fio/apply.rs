@@ -7,7 +7,7 @@ use model::PerDirection;
 
 use super::help;
 use super::options::{JobOptions, Word};
-use super::table::{self, FieldAccess, Kind, Notice, OptionError, ParseResult, Reader, Row, Status, spread};
+use super::table::{self, FieldAccess, Kind, Notice, OptionError, ParseResult, Reader, Row, Status, assign_directions};
 use super::values::{self, Amount, Unit};
 
 /// The maximum length of a list of fractions.
@@ -247,7 +247,7 @@ impl Reader<'_> {
         if values.iter().all(Option::is_none) {
             return Err(OptionError::Failed);
         }
-        spread(at(self.job), &values, closed);
+        assign_directions(at(self.job), &values, closed);
         Ok(())
     }
 

@@ -2,12 +2,13 @@
 //! are read after all of them.
 
 use super::flags::{self, FLAGS, Flag, Parameter};
-use super::jobs::{ExitOutput, ParseOutcome};
+use super::jobs::{ExitOutput, Job, ParseOutcome};
 use super::profiles::{self, ChosenProfile, ProfileOption};
-use super::session::{Draft, ExitCode, Session, command_line};
+use super::session::{ExitCode, Session};
 use super::table::{self, Kind, OptionError, ParseEnv, ParseResult, Row};
 use super::unsupported_engines::{self, UnsupportedEngineOption, ValueKind};
 use super::{help, job_file, similar};
+use crate::Location;
 
 /// Reads a command line. `program` is how the program was called, for messages.
 pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> ParseOutcome {
@@ -43,14 +44,14 @@ struct CommandLine<'a, 'p> {
     session: Session<'a>,
     section: Section,
     /// The job of [`Section::Job`].
-    job: Option<Draft>,
+    job: Option<Job>,
     files: Vec<String>,
     profile: Option<ChosenProfile>,
 }
 
 /// An argument that begins with dashes, resolved.
 #[derive(Clone, Copy)]
-enum Resolved {
+enum ResolvedArgument {
     Flag(&'static Flag),
     Option(&'static Row),
     /// An option of the chosen profile.
@@ -84,7 +85,7 @@ impl CommandLine<'_, '_> {
             job_file::read(&mut self.session, file, index == 0)?;
         }
         if let Some(chosen) = self.profile.take() {
-            self.session.defaults = Draft::built_in();
+            self.session.defaults = Job::global();
             chosen.add_jobs(&mut self.session)?;
         }
         self.finish()
@@ -119,10 +120,12 @@ impl CommandLine<'_, '_> {
     fn apply_argument(&mut self, arg: &DashedArg<'_>, rest: &mut std::slice::Iter<'_, String>) -> Result<(), ExitCode> {
         let (row, name) = self.resolve(arg)?;
         let parameter = match row {
-            Resolved::Flag(flag) => flag.parameter,
-            Resolved::Option(row) if row.may_be_bare(false) => Parameter::Optional,
-            Resolved::Unsupported(option) if option.kind == ValueKind::Switch => Parameter::Optional,
-            Resolved::Option(_) | Resolved::Unsupported(_) | Resolved::Profile(_) => Parameter::Required,
+            ResolvedArgument::Flag(flag) => flag.parameter,
+            ResolvedArgument::Option(row) if row.may_be_bare(false) => Parameter::Optional,
+            ResolvedArgument::Unsupported(option) if option.kind == ValueKind::Switch => Parameter::Optional,
+            ResolvedArgument::Option(_) | ResolvedArgument::Unsupported(_) | ResolvedArgument::Profile(_) => {
+                Parameter::Required
+            }
         };
         let (program, dashes) = (self.program, arg.dashes);
         let value = match (parameter, arg.value) {
@@ -140,16 +143,16 @@ impl CommandLine<'_, '_> {
             (_, value) => value,
         };
         match row {
-            Resolved::Flag(flag) => self.apply_flag(flag, value),
-            Resolved::Option(row) if row.name == "profile" => self.choose_profile(value.unwrap_or_default()),
-            Resolved::Option(row) => self.apply_option(row, value),
-            Resolved::Profile(option) => self.apply_profile_option(option, value.unwrap_or_default()),
-            Resolved::Unsupported(option) => self.apply_unsupported_option(option, value),
+            ResolvedArgument::Flag(flag) => self.apply_flag(flag, value),
+            ResolvedArgument::Option(row) if row.name == "profile" => self.choose_profile(value.unwrap_or_default()),
+            ResolvedArgument::Option(row) => self.apply_option(row, value),
+            ResolvedArgument::Profile(option) => self.apply_profile_option(option, value.unwrap_or_default()),
+            ResolvedArgument::Unsupported(option) => self.apply_unsupported_option(option, value),
         }
     }
 
     /// Finds the flag or option of a name, which may be abbreviated.
-    fn resolve(&mut self, arg: &DashedArg<'_>) -> Result<(Resolved, &'static str), ExitCode> {
+    fn resolve(&mut self, arg: &DashedArg<'_>) -> Result<(ResolvedArgument, &'static str), ExitCode> {
         let short = match arg.text {
             "-h" => "help",
             "-v" => "version",
@@ -157,7 +160,7 @@ impl CommandLine<'_, '_> {
         };
         let of_profile = self.profile.iter().flat_map(ChosenProfile::options);
         if let Some(option) = of_profile.into_iter().find(|option| option.name == short) {
-            return Ok((Resolved::Profile(*option), option.name));
+            return Ok((ResolvedArgument::Profile(*option), option.name));
         }
         let names = self.visible_names();
         let begins: Vec<_> = names.iter().filter(|(_, name)| name.starts_with(short)).collect();
@@ -181,21 +184,22 @@ impl CommandLine<'_, '_> {
     }
 
     /// The known flags and options. Engine options are known only after the job's `ioengine`.
-    fn visible_names(&self) -> Vec<(Resolved, &'static str)> {
-        let flags = FLAGS.iter().map(|flag| (Resolved::Flag(flag), flag.name));
-        let all_names = |row: &'static Row| row.names().map(move |name| (Resolved::Option(row), name));
-        let engine = self.draft().options.queue.ioengine.as_str();
+    fn visible_names(&self) -> Vec<(ResolvedArgument, &'static str)> {
+        let flags = FLAGS.iter().map(|flag| (ResolvedArgument::Flag(flag), flag.name));
+        let all_names = |row: &'static Row| row.names().map(move |name| (ResolvedArgument::Option(row), name));
+        let engine = self.current_section().options.queue.ioengine.as_str();
         let of_engine = table::engine_rows().filter(|row| row.engines.contains(&engine));
         flags
             .chain(table::common_rows().flat_map(all_names))
             .chain(of_engine.flat_map(all_names))
             .chain(
-                unsupported_engines::engine_options(engine).map(|option| (Resolved::Unsupported(option), option.name)),
+                unsupported_engines::engine_options(engine)
+                    .map(|option| (ResolvedArgument::Unsupported(option), option.name)),
             )
             .collect()
     }
 
-    fn draft(&self) -> &Draft {
+    fn current_section(&self) -> &Job {
         self.job.as_ref().unwrap_or(&self.session.defaults)
     }
 
@@ -224,10 +228,8 @@ impl CommandLine<'_, '_> {
                 Err(ExitCode(1))
             }
             flags::Action::Unsupported => {
-                let name = flag.name;
-                Err(self
-                    .session
-                    .halt(format!("fio: option {name} is not supported by this program")))
+                let line = format!("fio: option {} is not supported by this program", flag.name);
+                Err(self.session.halt(line))
             }
             flags::Action::Output(path) => match self.session.env.open_output(&path) {
                 Ok(()) => {
@@ -260,14 +262,9 @@ impl CommandLine<'_, '_> {
     }
 
     fn print_answer(&mut self, answer: help::HelpOutput) -> ExitCode {
-        answer
-            .stdout
-            .into_iter()
-            .for_each(|line| self.session.push_stdout(line));
-        answer
-            .stderr
-            .into_iter()
-            .for_each(|line| self.session.push_stderr(line));
+        let (stdout, stderr) = (answer.stdout.into_iter(), answer.stderr.into_iter());
+        stdout.for_each(|line| self.session.push_stdout(line));
+        stderr.for_each(|line| self.session.push_stderr(line));
         ExitCode(answer.exit_code)
     }
 
@@ -275,18 +272,16 @@ impl CommandLine<'_, '_> {
         self.profile = ChosenProfile::from_name(name);
         match self.profile {
             Some(_) => Ok(()),
-            None => Err(self.session.halt(profiles::refusal(name))),
+            None => Err(self.session.halt(profiles::unknown_profile_line(name))),
         }
     }
 
     fn apply_profile_option(&mut self, option: ProfileOption, value: &str) -> Result<(), ExitCode> {
-        let result = self.profile.as_mut().is_some_and(|chosen| chosen.set(option, value));
-        match result {
-            true => Ok(()),
-            false => Err(self
-                .session
-                .halt(format!("fio: failed parsing {}={value}", option.name))),
+        if self.profile.as_mut().is_some_and(|chosen| chosen.set(option, value)) {
+            return Ok(());
         }
+        let line = format!("fio: failed parsing {}={value}", option.name);
+        Err(self.session.halt(line))
     }
 
     fn apply_option(&mut self, row: &'static Row, value: Option<&str>) -> Result<(), ExitCode> {
@@ -298,14 +293,13 @@ impl CommandLine<'_, '_> {
         }
         // A missing value is reported before an invalid one.
         if value == Some("") && !matches!(row.kind, Kind::Flag(_) | Kind::Ignored | Kind::Removed) {
-            return Err(self
-                .session
-                .halt(format!("fio: option {} requires an argument", row.name)));
+            let line = format!("fio: option {} requires an argument", row.name);
+            return Err(self.session.halt(line));
         }
-        let mut draft = self.take_draft();
-        let result = draft.apply_option(&mut self.session.env(), row, value, false);
-        let engine = draft.options.queue.ioengine.clone();
-        self.restore_draft(draft, result, row.name, value)?;
+        let mut section = self.take_section();
+        let result = self.session.apply_option(&mut section, row, value, false);
+        let engine = section.options.queue.ioengine.clone();
+        self.restore_section(section, result, row.name, value)?;
         match row.name {
             "ioengine" => self.session.load_engine(&engine),
             _ => Ok(()),
@@ -320,21 +314,21 @@ impl CommandLine<'_, '_> {
         if self.section == Section::Skipped {
             return Ok(());
         }
-        let mut draft = self.take_draft();
-        let result = draft.apply_unsupported_option(option, value);
-        self.restore_draft(draft, result, option.name, value)
+        let mut section = self.take_section();
+        let result = section.apply_unsupported_option(option, value);
+        self.restore_section(section, result, option.name, value)
     }
 
     /// Takes the section that the next option applies to.
-    fn take_draft(&mut self) -> Draft {
+    fn take_section(&mut self) -> Job {
         let job = self.job.take().filter(|_| self.section == Section::Job);
         job.unwrap_or_else(|| self.session.defaults.clone())
     }
 
     /// Puts the section back after a valid option, and reports an invalid one.
-    fn restore_draft(
+    fn restore_section(
         &mut self,
-        draft: Draft,
+        section: Job,
         result: ParseResult,
         name: &str,
         value: Option<&str>,
@@ -348,10 +342,10 @@ impl CommandLine<'_, '_> {
             }
         }
         if self.section == Section::Job {
-            self.job = Some(draft);
+            self.job = Some(section);
         } else {
-            self.session.read.globals.extend(draft.given.last().cloned());
-            self.session.defaults = draft;
+            self.session.read.globals.extend(section.given.last().cloned());
+            self.session.defaults = section;
         }
         Ok(())
     }
@@ -365,18 +359,15 @@ impl CommandLine<'_, '_> {
             self.section = Section::Defaults;
         } else {
             self.section = Section::Job;
-            self.job = Some(Draft::from(
-                &self.session.defaults,
-                name,
-                command_line(&format!("--name={name}")),
-            ));
+            let location = Location::on_command_line(format!("--name={name}"));
+            self.job = Some(Job::new(name, location, self.session.defaults.options.clone()));
         }
         Ok(())
     }
 
     fn end_job(&mut self) -> Result<(), ExitCode> {
         match self.job.take() {
-            Some(draft) => self.session.add(draft),
+            Some(job) => self.session.add(job),
             None => Ok(()),
         }
     }

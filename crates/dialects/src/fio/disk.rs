@@ -22,7 +22,7 @@ pub trait Disk {
     ///
     /// # Errors
     /// The system's error text.
-    fn below(&self, folder: &str) -> Result<Vec<String>, String>;
+    fn list_files_below(&self, folder: &str) -> Result<Vec<String>, String>;
 
     /// Opens a trace, which may exceed memory; `-` is standard input.
     ///

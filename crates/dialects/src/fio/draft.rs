@@ -75,8 +75,8 @@ pub(super) fn push_error(errors: &mut Vec<Diagnostic>, what: impl Into<String>) 
     }
 }
 
-/// Microseconds.
-pub(super) fn us(time: u64) -> Nanos {
+/// Converts microseconds.
+pub(super) fn from_micros(time: u64) -> Nanos {
     Nanos(time.saturating_mul(1000))
 }
 

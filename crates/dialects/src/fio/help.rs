@@ -169,34 +169,14 @@ pub(super) fn engine_help(name: &str) -> HelpOutput {
     answer
 }
 
-/// A job file as a command line (`--showcmd`).
-#[derive(Default)]
-pub(super) struct CommandLine {
-    text: String,
-}
-
-impl CommandLine {
-    pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty()
-    }
-
-    pub(super) fn begin_job(&mut self, name: &str) {
-        self.text.push_str(&format!("--name={name} "));
-    }
-
-    /// Adds options. For a global section, pass the options of all global sections read so far.
-    pub(super) fn push_options(&mut self, options: &[(String, String)]) {
-        for (name, value) in options {
-            self.text.push_str(&match (name.as_str(), value.as_str()) {
-                (name, "") => format!("--{name} "),
-                ("description", value) => format!("--description=\"{value}\" "),
-                (name, value) => format!("--{name}={value} "),
-            });
-        }
-    }
-
-    /// The command line, with a trailing blank.
-    pub(super) fn to_line(&self) -> String {
-        format!("fio {}", self.text)
+/// Adds options to the command line that `--showcmd` prints. For a global section, pass the options
+/// of all global sections read so far.
+pub(super) fn push_options(command: &mut String, options: &[(String, String)]) {
+    for (name, value) in options {
+        command.push_str(&match (name.as_str(), value.as_str()) {
+            (name, "") => format!("--{name} "),
+            ("description", value) => format!("--description=\"{value}\" "),
+            (name, value) => format!("--{name}={value} "),
+        });
     }
 }

@@ -1,10 +1,10 @@
 //! Job files: lines, sections, included files, and the order in which the options of a section
 //! apply.
 
-use super::session::{Draft, ExitCode, Session};
-use super::table::{self, Notice, OptionError, Row};
-use super::unsupported_engines::{self, UnsupportedEngineOption};
-use super::{engines, help, similar, substitute};
+use super::jobs::Job;
+use super::session::{ExitCode, Session};
+use super::table::{self, Notice, OptionError, ParseResult, Row};
+use super::{engines, help, similar, substitute, unsupported_engines};
 use crate::Location;
 use crate::nearest::nearest;
 
@@ -58,7 +58,7 @@ enum NotIncluded {
 /// Reads a job file into the session. `first`: the first file on the command line.
 pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result<(), ExitCode> {
     if !first {
-        session.defaults = Draft::built_in();
+        session.defaults = Job::global();
     }
     let text = match session.env.read_job_file(path) {
         Ok(text) => text,
@@ -68,10 +68,10 @@ pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result
             return Err(halt);
         }
     };
-    let mut command = help::CommandLine::default();
+    let mut command = String::new();
     let outcome = read_sections(session, path, &text, first, &mut command);
     if session.read.flags.show_command && !command.is_empty() {
-        session.push_stdout(command.to_line());
+        session.push_stdout(format!("fio {command}"));
     }
     outcome
 }
@@ -81,7 +81,7 @@ fn read_sections(
     path: &str,
     text: &str,
     first: bool,
-    command: &mut help::CommandLine,
+    command: &mut String,
 ) -> Result<(), ExitCode> {
     let mut lines = lines(text).into_iter().peekable();
     let mut begins_file = !first;
@@ -123,7 +123,7 @@ pub(super) fn add_section(
         text,
         location: location.clone(),
     });
-    add(session, section, written.collect(), &mut help::CommandLine::default())
+    add(session, section, written.collect(), &mut String::new())
 }
 
 /// Turns a section into defaults or a job.
@@ -131,30 +131,32 @@ fn add(
     session: &mut Session<'_>,
     section: Section<'_>,
     written: Vec<OptionText>,
-    command: &mut help::CommandLine,
+    command: &mut String,
 ) -> Result<(), ExitCode> {
     let name = section.name;
     let is_global = name.starts_with("global");
-    let mut draft = match is_global {
+    let mut job = match is_global {
         true => session.defaults.clone(),
-        false => Draft::from(&session.defaults, name, section.location),
+        false => Job {
+            begins_file: section.begins_file,
+            include_missing: section.include_missing,
+            ..Job::new(name, section.location, session.defaults.options.clone())
+        },
     };
     if !is_global {
-        draft.begins_file = section.begins_file;
-        draft.include_missing = section.include_missing;
-        command.begin_job(name);
+        command.push_str(&format!("--name={name} "));
     }
-    let before = if is_global { draft.given.len() } else { 0 };
-    if apply(session, &mut draft, written).is_err() {
+    let before = job.given.len();
+    if apply(session, &mut job, written).is_err() {
         return Err(session.halt(format!("fio: job {name} dropped")));
     }
-    command.push_options(&draft.given);
+    help::push_options(command, &job.given);
     if !is_global {
-        return session.add(draft);
+        return session.add(job);
     }
-    let new = draft.given.get(before..).unwrap_or_default();
+    let new = job.given.get(before..).unwrap_or_default();
     session.read.globals.extend_from_slice(new);
-    session.defaults = draft;
+    session.defaults = job;
     Ok(())
 }
 
@@ -275,25 +277,30 @@ fn priority(option: &str) -> u8 {
 
 /// Applies all options of a section, even after a mistake, to report every mistake. Engine options
 /// come last, when the engine is known.
-fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<OptionText>) -> Result<(), OptionError> {
+fn apply(session: &mut Session<'_>, job: &mut Job, mut written: Vec<OptionText>) -> ParseResult {
     written.sort_by_key(|option| priority(&option.text));
     let (mut outcome, mut unknown) = (Ok(()), Vec::new());
     for option in written {
         match table::find(split_option(&option.text).0) {
-            Some(row) => outcome = outcome.and(apply_row(session, draft, row, &option)),
+            Some(row) => outcome = outcome.and(apply_row(session, job, row, &option)),
             None => unknown.push(option),
         }
     }
-    let engine = draft.options.queue.ioengine.clone();
+    let engine = job.options.queue.ioengine.clone();
     if !unknown.is_empty() && engines::find(&engine).is_none() && session.load_engine(&engine).is_err() {
         return Err(OptionError::Reported);
     }
     for option in unknown {
         let (name, _) = split_option(&option.text);
         match table::find_engine_option(&engine, name) {
-            Some(row) => outcome = outcome.and(apply_row(session, draft, row, &option)),
+            Some(row) => outcome = outcome.and(apply_row(session, job, row, &option)),
             None => match unsupported_engines::find(&engine, name) {
-                Some(unsupported) => outcome = outcome.and(apply_unsupported(session, draft, unsupported, &option)),
+                Some(unsupported) => {
+                    let result = apply_with(session, &option, |_, value| {
+                        job.apply_unsupported_option(unsupported, value)
+                    });
+                    outcome = outcome.and(result);
+                }
                 None => outcome = Err(report_unknown(session, &option, &engine)),
             },
         }
@@ -301,33 +308,20 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<OptionTe
     outcome
 }
 
-fn apply_row(
-    session: &mut Session<'_>,
-    draft: &mut Draft,
-    row: &'static Row,
-    option: &OptionText,
-) -> Result<(), OptionError> {
-    let text = substitute::substitute_option(&option.text, session.env);
-    let result = draft.apply_option(&mut session.env(), row, split_option(&text).1, true);
-    report_failure(session, option, result)
+fn apply_row(session: &mut Session<'_>, job: &mut Job, row: &'static Row, option: &OptionText) -> ParseResult {
+    apply_with(session, option, |session, value| {
+        session.apply_option(job, row, value, true)
+    })
 }
 
-fn apply_unsupported(
-    session: &mut Session<'_>,
-    draft: &mut Draft,
-    unsupported: UnsupportedEngineOption,
+/// Applies the value of an option, with its variables replaced, and reports a wrong one.
+fn apply_with<'a>(
+    session: &mut Session<'a>,
     option: &OptionText,
-) -> Result<(), OptionError> {
+    apply: impl FnOnce(&mut Session<'a>, Option<&str>) -> ParseResult,
+) -> ParseResult {
     let text = substitute::substitute_option(&option.text, session.env);
-    let result = draft.apply_unsupported_option(unsupported, split_option(&text).1);
-    report_failure(session, option, result)
-}
-
-fn report_failure(
-    session: &mut Session<'_>,
-    option: &OptionText,
-    result: Result<(), OptionError>,
-) -> Result<(), OptionError> {
+    let result = apply(session, split_option(&text).1);
     if result == Err(OptionError::Failed) {
         // The text of the file, before substitution.
         session.push_stderr(format!("fio: failed parsing {}", option.text));

@@ -2,7 +2,8 @@
 
 use super::flags::{Flags, StandaloneAction};
 use super::options::JobOptions;
-use super::table::Notice;
+use super::table::{Notice, OptionError, ParseResult};
+use super::unsupported_engines::UnsupportedEngineOption;
 use crate::Location;
 
 /// The result of reading a command line.
@@ -60,6 +61,36 @@ pub struct Job {
 }
 
 impl Job {
+    pub(super) fn new(section: &str, location: Location, options: JobOptions) -> Job {
+        Job {
+            section: section.to_string(),
+            location,
+            options,
+            given: Vec::new(),
+            begins_file: false,
+            include_missing: false,
+        }
+    }
+
+    /// The global section with fio's defaults.
+    pub(super) fn global() -> Job {
+        Job::new("global", Location::on_command_line(""), JobOptions::new())
+    }
+
+    /// Applies an option of an engine that fathom lacks.
+    pub(super) fn apply_unsupported_option(
+        &mut self,
+        option: UnsupportedEngineOption,
+        written: Option<&str>,
+    ) -> ParseResult {
+        if !option.accepts(written, self.options.kb_base()) {
+            return Err(OptionError::Failed);
+        }
+        self.given
+            .push((option.name.into(), written.unwrap_or_default().into()));
+        Ok(())
+    }
+
     /// Name in reports.
     pub fn name(&self) -> &str {
         self.options.job.name.as_deref().unwrap_or(&self.section)

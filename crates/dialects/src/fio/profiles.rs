@@ -2,11 +2,12 @@
 
 use super::help;
 use super::job_file::{self, Section};
-use super::session::{ExitCode, Session, command_line};
+use super::session::{ExitCode, Session};
+use crate::Location;
 
 /// A built-in workload.
 struct Profile {
-    pub(super) name: &'static str,
+    name: &'static str,
     options: &'static [ProfileOption],
     /// Sections and their options. `{name}` is replaced by the value of that option.
     sections: &'static [(&'static str, &'static [&'static str])],
@@ -79,7 +80,7 @@ const ALTERNATIVES: &[(&str, &str)] = &[(
 )];
 
 /// The error line for an unknown profile.
-pub(super) fn refusal(name: &str) -> String {
+pub(super) fn unknown_profile_line(name: &str) -> String {
     match ALTERNATIVES.iter().find(|(profile, _)| *profile == name) {
         Some((_, instead)) => format!("fio: profile '{name}' is not supported by this program: {instead}"),
         None => format!("fio: profile '{name}' not found"),
@@ -143,7 +144,8 @@ impl ChosenProfile {
     /// Adds the jobs.
     pub(super) fn add_jobs(&self, session: &mut Session<'_>) -> Result<(), ExitCode> {
         for (name, options) in self.profile.sections {
-            let section = Section::new(name, command_line(&format!("--profile={}", self.profile.name)));
+            let location = Location::on_command_line(format!("--profile={}", self.profile.name));
+            let section = Section::new(name, location);
             let options = options.iter().map(|option| self.expand(option)).collect();
             job_file::add_section(session, section, options)?;
         }

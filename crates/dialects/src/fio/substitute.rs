@@ -23,7 +23,7 @@ pub(super) fn substitute_option(text: &str, env: &dyn ParseEnv) -> String {
     if replaced == text {
         return text;
     }
-    compute(&replaced).unwrap_or(replaced)
+    evaluate_arithmetic(&replaced).unwrap_or(replaced)
 }
 
 /// Replaces `${NAME}` by the variable, or by nothing.
@@ -41,7 +41,7 @@ fn substitute_variables(text: &str, env: &dyn ParseEnv) -> String {
     replaced + rest
 }
 
-fn compute(option: &str) -> Option<String> {
+fn evaluate_arithmetic(option: &str) -> Option<String> {
     let (name, value) = option.split_once('=')?;
     if !value.contains(['+', '-', '*', '/']) || value.contains('\'') {
         return None;

@@ -82,13 +82,18 @@ pub fn parse_amount(text: &str, kb_base: u64) -> Option<Amount> {
     })
 }
 
-/// The leading integer, as C's `strtoll` reads it; hexadecimal after `0x`.
-fn parse_integer(text: &str) -> Option<i64> {
+/// Whether a number is negative, and its digits.
+fn split_sign(text: &str) -> (bool, &str) {
     let text = text.trim_start();
-    let (negative, digits) = match text.strip_prefix('-') {
+    match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
+    }
+}
+
+/// The leading integer, as C's `strtoll` reads it; hexadecimal after `0x`.
+fn parse_integer(text: &str) -> Option<i64> {
+    let (negative, digits) = split_sign(text);
     let (radix, digits) = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(rest) if rest.starts_with(|first: char| first.is_ascii_hexdigit()) => (16, rest),
         _ => (10, digits),
@@ -103,11 +108,7 @@ fn parse_integer(text: &str) -> Option<i64> {
 
 /// The leading integer as C's `%d` reads it: no suffix, no hexadecimal, and -1 on overflow.
 pub fn parse_decimal_integer(text: &str) -> Option<i64> {
-    let text = text.trim_start();
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
+    let (negative, digits) = split_sign(text);
     let end = digits
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(digits.len());

@@ -6,7 +6,6 @@ use model::{Bytes, Direction};
 
 use super::numbers::{parse_decimal, parse_integer, parse_prefixed};
 use super::{Form, Imported};
-use crate::Diagnostic;
 
 const NAME: &str = "CrystalDiskMark";
 
@@ -18,10 +17,7 @@ pub(super) fn is_report(text: &str) -> bool {
 }
 
 /// Reads the rows.
-///
-/// # Errors
-/// The text has no readable row.
-pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+pub(super) fn read(text: &str) -> Imported {
     let mut imported = Imported::new(Form::CrystalDiskMark);
     let mut section = None;
     let mut version = None;
@@ -52,7 +48,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     let help = "measure with `fathom verify`, which uses the profile of the SLA; see `fathom \
         explain anti-patterns crystaldiskmark`";
     imported.findings.push(finding.why(why).help(help));
-    super::finish_import(imported, file)
+    imported
 }
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3543.109 MB/s [   3379.0 IOPS] <  2365.90 us>`,
@@ -119,7 +115,7 @@ mod tests {
     #[test]
     fn rows_are_read_and_marked_inadmissible() {
         assert!(is_report(EIGHT));
-        let read = read("x", EIGHT).expect("three rows");
+        let read = read(EIGHT);
         assert_eq!(read.loads.len(), 3);
         assert_eq!(read.loads[0].name, "SEQ 1MiB (Q= 8, T= 1) read");
         let many = &read.loads[1];
@@ -134,7 +130,7 @@ mod tests {
     fn rows_of_older_versions_are_read() {
         let old = "CrystalDiskMark 5.2.1 x64 (C) 2007-2017 hiyohiyo\n   Sequential Read (Q= 32,T= 1) :   550.123 MB/s\n  \
                    Random Write 4KiB (Q= 32,T= 1) :   300.100 MB/s [ 73266.6 IOPS]\n";
-        let read = read("x", old).expect("two rows");
+        let read = read(old);
         assert_eq!(read.loads[0].total.iops, None);
         assert_eq!(read.loads[1].load.depth, Some(32));
     }

@@ -7,7 +7,7 @@ use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 
 use super::numbers::{parse_decimal, parse_integer};
-use super::{Form, Imported, build_location, diskspd};
+use super::{Form, Imported, build_location, diskspd, problem_at};
 use crate::{Diagnostic, nearest};
 
 /// Keys of a load, in documentation order.
@@ -95,7 +95,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
         _ => reader.read_rows(),
     }
     match reader.errors.is_empty() {
-        true => super::finish_import(reader.imported, file),
+        true => Ok(reader.imported),
         false => Err(reader.errors),
     }
 }
@@ -105,7 +105,7 @@ fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
     let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
     let index = before.matches('\n').count();
     let line = text.lines().nth(index).unwrap_or_default();
-    let diagnostic = Diagnostic::new(error.message().to_owned()).at(build_location(file, index + 1, line));
+    let problem = problem_at(file, index + 1, line, error.message());
     // Users may write both `read = 70` and `[read]`: to TOML that is the same key twice.
     let is_direction = |key: &str| matches!(key, "read" | "write");
     let key = line
@@ -115,11 +115,11 @@ fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
         .next()
         .unwrap_or_default();
     match error.message().contains("duplicate key") && is_direction(key.trim()) {
-        true => diagnostic.help(format!(
+        true => problem.help(format!(
             "use `{0}` only once: as a percentage, or as a table of figures",
             key.trim()
         )),
-        false => diagnostic,
+        false => problem,
     }
 }
 
@@ -155,8 +155,7 @@ impl Reader<'_> {
             let cells = split_cells(line, separator);
             if cells.len() != titles.len() {
                 let message = format!("the row has {} cells, but the header has {}", cells.len(), titles.len());
-                self.errors
-                    .push(Diagnostic::new(message).at(build_location(self.file, index + 1, line)));
+                self.errors.push(problem_at(self.file, index + 1, line, message));
                 continue;
             }
             let filled = titles.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
@@ -369,14 +368,12 @@ fn complete_directions(mut observation: Observation) -> Observation {
         let flows: Vec<&IoStats> = [&directions.read, &directions.write].into_iter().flatten().collect();
         observation.total = super::flow_sum::sum(&flows).unwrap_or_default();
     }
-    match observation.load.read_percent {
-        Some(100.0) if directions.write.is_none() && directions.read.is_none() => {
-            directions.read = Some(observation.total.clone())
+    if directions.read.is_none() && directions.write.is_none() {
+        match observation.load.read_percent {
+            Some(100.0) => directions.read = Some(observation.total.clone()),
+            Some(0.0) => directions.write = Some(observation.total.clone()),
+            _ => {}
         }
-        Some(0.0) if directions.read.is_none() && directions.write.is_none() => {
-            directions.write = Some(observation.total.clone())
-        }
-        _ => {}
     }
     observation
 }

@@ -2,7 +2,7 @@
 //! Percentiles cannot be combined, so they are omitted.
 
 use model::observation::{IoStats, Latency};
-use model::{Bytes, Nanos};
+use model::{Bytes, Direction, Nanos, PerDirection};
 
 /// The sum of flows; `None` if there is none.
 pub(super) fn sum(flows: &[&IoStats]) -> Option<IoStats> {
@@ -26,6 +26,15 @@ pub(super) fn sum(flows: &[&IoStats]) -> Option<IoStats> {
         latency: pool_latency(flows),
         ..IoStats::default()
     })
+}
+
+/// The sum of one direction over all parts; `None` if no part has it.
+pub(super) fn sum_direction<'a>(
+    parts: impl Iterator<Item = &'a PerDirection<Option<IoStats>>>,
+    direction: Direction,
+) -> Option<IoStats> {
+    let flows: Vec<&IoStats> = parts.filter_map(|part| part[direction].as_ref()).collect();
+    sum(&flows)
 }
 
 /// Computes the common mean and deviation from the parts' means, deviations and counts.

@@ -20,60 +20,64 @@ use model::observation::Observation;
 
 pub use decode::{Decoded, decode};
 pub use fio::logs;
-pub use unsupported::{UnsupportedForm, recognise_test};
+pub use unsupported::recognise_test;
 
 use crate::{Diagnostic, Location};
 
 /// A form of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// DiskSpd's tables.
+    /// DiskSpd's tables, of 2.0 to 2.2.
     DiskspdText,
-    /// DiskSpd's XML.
+    /// DiskSpd's XML, of 2.0 to 2.2.
     DiskspdXml,
-    /// fio's JSON, with or without bins.
+    /// fio's JSON of 3.x, with or without bins.
     FioJson,
-    /// fio's normal report.
+    /// fio's normal report, of 2.x and 3.x.
     FioNormal,
     /// The text that CrystalDiskMark copies.
     CrystalDiskMark,
-    /// Vdbench's `summary.html`.
+    /// Vdbench's `summary.html`, of 5.03 to 5.04.07.
     VdbenchSummary,
-    /// Vdbench's `flatfile.html`.
+    /// Vdbench's `flatfile.html`, of 5.03 to 5.04.07.
     VdbenchFlat,
-    /// Iometer's results as CSV.
+    /// Iometer's results as CSV, of 2003 to 1.1.
     Iometer,
     /// Figures written down by hand, as TOML or CSV.
     Figures,
 }
 
-impl Form {
-    /// All forms.
-    pub const ALL: [Form; 9] = [
-        Form::DiskspdText,
-        Form::DiskspdXml,
-        Form::FioJson,
-        Form::FioNormal,
+/// Each form with its name in a sentence and the test of a text. The first form whose test succeeds
+/// is the form of the text.
+const FORMS: [(Form, &str, fn(&str) -> bool); 9] = [
+    (Form::FioJson, "a JSON report of fio", |text| {
+        embedded::find_fio_json(text).is_some()
+    }),
+    (Form::DiskspdXml, "an XML report of DiskSpd", |text| {
+        embedded::find_diskspd_xml(text).is_some()
+    }),
+    (
         Form::CrystalDiskMark,
+        "a text copied from CrystalDiskMark",
+        crystal::is_report,
+    ),
+    (Form::DiskspdText, "a text report of DiskSpd", diskspd::text::is_report),
+    (Form::FioNormal, "a normal report of fio", fio::normal::is_report),
+    (Form::Iometer, "results of Iometer", iometer::is_report),
+    (Form::VdbenchFlat, "a flat file of Vdbench", vdbench::flat::is_report),
+    (
         Form::VdbenchSummary,
-        Form::VdbenchFlat,
-        Form::Iometer,
-        Form::Figures,
-    ];
+        "a summary of Vdbench",
+        vdbench::summary::is_report,
+    ),
+    (Form::Figures, "figures written down by hand", figures::is_report),
+];
 
+impl Form {
     /// Name in a sentence.
     pub fn name(self) -> &'static str {
-        match self {
-            Form::DiskspdText => "a text report of DiskSpd",
-            Form::DiskspdXml => "an XML report of DiskSpd",
-            Form::FioJson => "a JSON report of fio",
-            Form::FioNormal => "a normal report of fio",
-            Form::CrystalDiskMark => "a text copied from CrystalDiskMark",
-            Form::VdbenchSummary => "a summary of Vdbench",
-            Form::VdbenchFlat => "a flat file of Vdbench",
-            Form::Iometer => "results of Iometer",
-            Form::Figures => "figures written down by hand",
-        }
+        let entry = FORMS.iter().find(|(form, ..)| *form == self);
+        entry.map_or("", |(_, name, _)| name)
     }
 }
 
@@ -126,25 +130,8 @@ impl Imported {
 
 /// Detects the form of a text; `None` if fathom cannot read it.
 pub fn recognise(text: &str) -> Option<Form> {
-    if embedded::find_fio_json(text).is_some() {
-        Some(Form::FioJson)
-    } else if embedded::find_diskspd_xml(text).is_some() {
-        Some(Form::DiskspdXml)
-    } else if crystal::is_report(text) {
-        Some(Form::CrystalDiskMark)
-    } else if diskspd::text::is_report(text) {
-        Some(Form::DiskspdText)
-    } else if fio::normal::is_report(text) {
-        Some(Form::FioNormal)
-    } else if iometer::is_report(text) {
-        Some(Form::Iometer)
-    } else if vdbench::flat::is_report(text) {
-        Some(Form::VdbenchFlat)
-    } else if vdbench::summary::is_report(text) {
-        Some(Form::VdbenchSummary)
-    } else {
-        figures::is_report(text).then_some(Form::Figures)
-    }
+    let entry = FORMS.iter().find(|(_, _, is_report)| is_report(text))?;
+    Some(entry.0)
 }
 
 /// Reads a report in any known form. Messages name it `file`.
@@ -152,95 +139,46 @@ pub fn recognise(text: &str) -> Option<Form> {
 /// # Errors
 /// Describes the expected text and its position, if the text has no readable result.
 pub fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    let Some(form) = recognise(text) else {
-        return Err(vec![unknown_form(file, text)]);
-    };
-    match form {
-        Form::DiskspdText => diskspd_text(file, text),
-        Form::DiskspdXml => diskspd_xml(file, text),
-        Form::FioJson => fio_json(file, text),
-        Form::FioNormal => fio_normal(file, text),
-        Form::CrystalDiskMark => crystal::read(file, text),
-        Form::VdbenchSummary => vdbench_summary(file, text),
-        Form::VdbenchFlat => vdbench_flat(file, text),
-        Form::Iometer => iometer(file, text),
-        Form::Figures => figures::read(file, text),
+    match recognise(text) {
+        Some(form) => read_as(form, file, text),
+        None => Err(vec![unknown_form(file, text)]),
     }
 }
 
-/// Reads DiskSpd's text report of 2.0 to 2.2.
+/// Reads a report in a form.
 ///
 /// # Errors
 /// Describes the expected text and its position.
-pub fn diskspd_text(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finish_import(diskspd::text::read(file, text), file)
-}
-
-/// Reads DiskSpd's XML report of 2.0 to 2.2.
-///
-/// # Errors
-/// Describes the expected text and its position.
-pub fn diskspd_xml(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finish_import(diskspd::xml::read(file, text)?, file)
-}
-
-/// Reads fio's JSON of 3.x.
-///
-/// # Errors
-/// Describes the expected text and its position.
-pub fn fio_json(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finish_import(fio::json::read(file, text)?, file)
-}
-
-/// Reads fio's normal report of 2.x and 3.x.
-///
-/// # Errors
-/// Describes the expected text and its position.
-pub fn fio_normal(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finish_import(fio::normal::read(file, text), file)
-}
-
-/// Reads Vdbench's `summary.html` of 5.03 to 5.04.07.
-///
-/// # Errors
-/// Describes the expected text and its position.
-pub fn vdbench_summary(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finish_import(vdbench::summary::read(file, text)?, file)
-}
-
-/// Reads Vdbench's `flatfile.html` of 5.03 to 5.04.07.
-///
-/// # Errors
-/// Describes the expected text and its position.
-pub fn vdbench_flat(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finish_import(vdbench::flat::read(file, text)?, file)
-}
-
-/// Reads Iometer's results of 2003 to 1.1.
-///
-/// # Errors
-/// Describes the expected text and its position.
-pub fn iometer(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finish_import(iometer::read(file, text)?, file)
+pub fn read_as(form: Form, file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    let imported = match form {
+        Form::DiskspdText => diskspd::text::read(file, text),
+        Form::DiskspdXml => diskspd::xml::read(file, text)?,
+        Form::FioJson => fio::json::read(file, text)?,
+        Form::FioNormal => fio::normal::read(file, text),
+        Form::CrystalDiskMark => crystal::read(text),
+        Form::VdbenchSummary => vdbench::summary::read(file, text)?,
+        Form::VdbenchFlat => vdbench::flat::read(file, text)?,
+        Form::Iometer => iometer::read(file, text)?,
+        Form::Figures => figures::read(file, text)?,
+    };
+    refuse_empty(imported, file)
 }
 
 /// Refuses a report without any load.
-fn finish_import(imported: Imported, file: &str) -> Result<Imported, Vec<Diagnostic>> {
+fn refuse_empty(imported: Imported, file: &str) -> Result<Imported, Vec<Diagnostic>> {
     if !imported.loads.is_empty() {
         return Ok(imported);
     }
     let mut problems = imported.unread;
-    for finding in imported
-        .findings
-        .into_iter()
-        .filter(|finding| finding.severity > Severity::Note)
-    {
-        let problem = Diagnostic::new(finding.what);
-        problems.push(match finding.help {
-            Some(help) => problem.help(help),
-            None => problem,
-        });
-    }
+    let findings = imported.findings.into_iter();
+    problems.extend(
+        findings
+            .filter(|finding| finding.severity > Severity::Note)
+            .map(|finding| Diagnostic {
+                help: finding.help,
+                ..Diagnostic::new(finding.what)
+            }),
+    );
     if problems.is_empty() {
         let message = format!("{file} contains no readable result (form: {})", imported.form.name());
         problems.push(Diagnostic::new(message).help("run the test again: the run was interrupted or failed"));
@@ -257,25 +195,34 @@ fn unknown_form(file: &str, text: &str) -> Diagnostic {
         return Diagnostic::new(message).help(foreign.advice.replace("FILE", file));
     }
     let place = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
-    let form_names: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
+    let form_names = FORMS.map(|(_, name, _)| name);
     let message = format!("{file} contains no result that fathom knows");
     let help = format!(
         "fathom reads {}, and its own saved results; write down figures from a picture or a page as in docs/explain.md",
         form_names.join(", ")
     );
-    let problem = Diagnostic::new(message).help(help);
     match place {
-        Some((index, line)) => problem.at(build_location(file, index + 1, line)),
+        Some((index, line)) => problem_at(file, index + 1, line, message).help(help),
         None => Diagnostic::new(format!("{file} is empty")),
     }
 }
 
+/// Reports that a part is missing.
+fn truncated_finding(what: impl Into<String>) -> Finding {
+    Finding::new("REPORT-TRUNCATED", Severity::Warning, what).help("copy the whole report, or run it again")
+}
+
+/// A problem with a line of the file.
+fn problem_at(file: &str, line: usize, text: &str, what: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(what).at(build_location(file, line, text))
+}
+
 /// A place in the file, with its text shortened.
 fn build_location(file: &str, line: usize, text: &str) -> Location {
-    const SHOWN: usize = 60;
+    const MAX_SHOWN_CHARS: usize = 60;
     let trimmed = text.trim();
-    let mut shown: String = trimmed.chars().take(SHOWN).collect();
-    if trimmed.chars().count() > SHOWN {
+    let mut shown: String = trimmed.chars().take(MAX_SHOWN_CHARS).collect();
+    if trimmed.chars().count() > MAX_SHOWN_CHARS {
         shown.push('…');
     }
     Location {

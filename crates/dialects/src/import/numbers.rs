@@ -6,6 +6,11 @@ pub(super) fn parse_integer(text: &str) -> Option<u64> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
+/// Parses digits of a number of 32 bits.
+pub(super) fn parse_u32(text: &str) -> Option<u32> {
+    parse_integer(text)?.try_into().ok()
+}
+
 /// Parses digits with at most one point. Reports print no sign and no exponent.
 pub(super) fn parse_decimal(text: &str) -> Option<f64> {
     let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');

@@ -1,56 +1,89 @@
-//! Recognises output that fathom does not read, with the reason and an alternative.
+//! Recognises files that fathom does not read, with the reason and an alternative.
 
-/// A kind of output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnsupportedForm {
+/// A kind of file that fathom recognises but does not read.
+pub(super) struct Unsupported {
     /// What the file is, for the message.
-    pub name: &'static str,
+    pub(super) name: &'static str,
+    matches: fn(&str) -> bool,
     /// Why it is not read.
-    pub why: &'static str,
+    pub(super) why: &'static str,
     /// Advice on what to do instead.
-    pub advice: &'static str,
+    pub(super) advice: &'static str,
 }
 
-type Input = (&'static str, fn(&str) -> bool, &'static str);
+const DESCRIBES_TEST: &str = "it describes a test, not a result";
 
-/// Test descriptions of each tool, and what to pass instead.
-const INPUTS: &[Input] = &[
-    (
-        "an Iometer configuration",
-        |text| text.contains("'TEST SETUP ==="),
-        "run it with `fathom iometer FILE results.csv`, then pass results.csv; `fathom lint FILE` examines it",
-    ),
-    (
-        "a Vdbench parameter file",
-        |text| begins_line(text, "rd=") && (begins_line(text, "sd=") || begins_line(text, "fsd=")),
-        "run it with `fathom vdbench -f FILE`, then pass output/flatfile.html; `fathom lint FILE` examines it",
-    ),
-    (
-        "an fio job file",
-        |text| {
-            begins_line(text, "[")
-                && ["rw=", "readwrite=", "ioengine="]
-                    .iter()
-                    .any(|key| begins_line(text, key))
+/// All kinds. If several match a text, the first one counts.
+const KINDS: &[Unsupported] = &[
+    Unsupported {
+        name: "another Vdbench page",
+        matches: |text| text.contains("Vdbench distribution"),
+        why: "only summary.html and flatfile.html have the averages of each run",
+        advice: "pass one of these files from the same directory",
+    },
+    Unsupported {
+        name: "an Iometer configuration",
+        matches: |text| text.contains("'TEST SETUP ==="),
+        why: DESCRIBES_TEST,
+        advice: "run it with `fathom iometer FILE results.csv`, then pass results.csv; `fathom lint FILE` examines it",
+    },
+    Unsupported {
+        name: "a Vdbench parameter file",
+        matches: |text| begins_line(text, "rd=") && (begins_line(text, "sd=") || begins_line(text, "fsd=")),
+        why: DESCRIBES_TEST,
+        advice: "run it with `fathom vdbench -f FILE`, then pass output/flatfile.html; `fathom lint FILE` examines it",
+    },
+    Unsupported {
+        name: "an fio job file",
+        matches: |text| {
+            let keys = ["rw=", "readwrite=", "ioengine="];
+            begins_line(text, "[") && keys.iter().any(|key| begins_line(text, key))
         },
-        "run it with `fathom fio --output-format=json FILE`, then pass its output; `fathom lint FILE` examines it",
-    ),
-    (
-        "a DiskSpd profile",
+        why: DESCRIBES_TEST,
+        advice: "run it with `fathom fio --output-format=json FILE`, then pass its output; `fathom lint FILE` \
+            examines it",
+    },
+    Unsupported {
+        name: "a DiskSpd profile",
         // A saved result of fathom may contain a profile.
-        |text| {
+        matches: |text| {
             text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
                 && text.contains("<Profile>")
                 && text.contains("<TimeSpans>")
                 && !text.contains("<Results>")
         },
-        "run it with `fathom diskspd -XFILE`, then pass its output; `fathom lint FILE` examines it",
-    ),
-    (
-        "a fathom job file",
-        |text| begins_line(text, "[[job]]"),
-        "run it with `fathom run FILE --save result.fathom`, then pass that result; `fathom lint FILE` examines it",
-    ),
+        why: DESCRIBES_TEST,
+        advice: "run it with `fathom diskspd -XFILE`, then pass its output; `fathom lint FILE` examines it",
+    },
+    Unsupported {
+        name: "a fathom job file",
+        matches: |text| begins_line(text, "[[job]]"),
+        why: DESCRIBES_TEST,
+        advice: "run it with `fathom run FILE --save result.fathom`, then pass that result; `fathom lint FILE` \
+            examines it",
+    },
+    Unsupported {
+        name: "fio terse output",
+        matches: |text| text.lines().any(is_terse),
+        why: "its fields have no names and depend on the version",
+        advice: "run the test again with --output-format=json, or with both: --output-format=terse,json",
+    },
+    Unsupported {
+        name: "an fio log",
+        matches: is_log,
+        why: "its lines contain neither the kind of the figures nor totals of the run",
+        advice: "to draw it, run `fathom report FILE …` with its original name (db_lat.1.log); to judge or compare, \
+            pass fio's JSON report",
+    },
+    Unsupported {
+        name: "dd output",
+        matches: |text| {
+            text.lines()
+                .any(|line| line.contains(" bytes ") && line.contains(" copied, "))
+        },
+        why: "dd is not a storage test",
+        advice: "see `fathom explain anti-patterns dd` for the reason, and for what to run instead",
+    },
 ];
 
 fn begins_line(text: &str, words: &str) -> bool {
@@ -63,47 +96,13 @@ fn begins_line(text: &str, words: &str) -> bool {
 
 /// Recognises a description of a test, and names its kind.
 pub fn recognise_test(text: &str) -> Option<&'static str> {
-    let input = INPUTS.iter().find(|(_, matches, _)| matches(text));
-    input.map(|(name, ..)| *name)
+    let mut tests = KINDS.iter().filter(|kind| kind.why == DESCRIBES_TEST);
+    tests.find(|kind| (kind.matches)(text)).map(|kind| kind.name)
 }
 
 /// Detects text that is not read.
-pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
-    let has = |text_part: &str| text.contains(text_part);
-    let unsupported = |name, why, help| {
-        Some(UnsupportedForm {
-            name,
-            why,
-            advice: help,
-        })
-    };
-    if has("Vdbench distribution") {
-        let why = "only summary.html and flatfile.html have the averages of each run";
-        unsupported(
-            "another Vdbench page",
-            why,
-            "pass one of these files from the same directory",
-        )
-    } else if let Some((name, _, advice)) = INPUTS.iter().find(|(_, matches, _)| matches(text)) {
-        unsupported(name, "it describes a test, not a result", advice)
-    } else if text.lines().any(is_terse) {
-        let advice = "run the test again with --output-format=json, or with both: --output-format=terse,json";
-        unsupported(
-            "fio terse output",
-            "its fields have no names and depend on the version",
-            advice,
-        )
-    } else if is_log(text) {
-        let why = "its lines contain neither the kind of the figures nor totals of the run";
-        let advice = "to draw it, run `fathom report FILE …` with its original name \
-            (db_lat.1.log); to judge or compare, pass fio's JSON report";
-        unsupported("an fio log", why, advice)
-    } else if text.lines().any(is_dd) {
-        let advice = "see `fathom explain anti-patterns dd` for the reason, and for what to run instead";
-        unsupported("dd output", "dd is not a storage test", advice)
-    } else {
-        None
-    }
+pub(super) fn recognise(text: &str) -> Option<&'static Unsupported> {
+    KINDS.iter().find(|kind| (kind.matches)(text))
 }
 
 fn is_terse(line: &str) -> bool {
@@ -123,10 +122,6 @@ fn is_log(text: &str) -> bool {
         numbers.count() == 4 && matches!(columns[2], "0" | "1" | "2")
     };
     !text.is_empty() && text.lines().take(LINES).all(is_log_line)
-}
-
-fn is_dd(line: &str) -> bool {
-    line.contains(" bytes ") && line.contains(" copied, ")
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ pub const SWITCHES: &[Switch] = &[
 ];
 
 /// Messages about a repeated switch or an invalid value.
-const TWICE: [(Id, &str); 4] = [
+const REPEATED_OR_INVALID: [(Id, &str); 4] = [
     (Id::Config, "Config file"),
     (Id::Results, "Result file"),
     (Id::Timeout, "Timeout"),
@@ -149,7 +149,7 @@ fn parse(words: &[String], windows: bool) -> Result<Option<Arguments>, String> {
             None => (positional.next().ok_or("Too many parameters.")?, word.clone()),
         };
         if seen.contains(&id)
-            && let Some((_, name)) = TWICE.iter().find(|(twice_id, _)| *twice_id == id)
+            && let Some((_, name)) = REPEATED_OR_INVALID.iter().find(|(twice_id, _)| *twice_id == id)
         {
             return Err(format!("{name} parameter was specified more than once."));
         }

@@ -73,6 +73,12 @@ impl Record {
     ];
 }
 
+/// The number of a value in results: the position of its keyword.
+pub(crate) fn number_of<T: PartialEq>(words: &[(&str, T)], value: T) -> usize {
+    let position = words.iter().position(|(_, listed)| *listed == value);
+    position.unwrap_or_default()
+}
+
 /// `'Test Type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestType {
@@ -102,14 +108,6 @@ impl TestType {
             TestType::CycleOutstandingIosAndTargets,
         ),
     ];
-
-    /// Its number in results.
-    pub fn number(self) -> usize {
-        Self::WORDS
-            .iter()
-            .position(|(_, value)| *value == self)
-            .unwrap_or_default()
-    }
 }
 
 /// An access specification.
@@ -197,4 +195,9 @@ pub enum DataPattern {
     Once,
     /// New random data for each write.
     Random,
+}
+
+impl DataPattern {
+    /// The patterns in the order of their numbers.
+    pub(crate) const ALL: [DataPattern; 3] = [DataPattern::Repeating, DataPattern::Once, DataPattern::Random];
 }

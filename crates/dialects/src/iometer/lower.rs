@@ -4,15 +4,17 @@
 use model::Nanos;
 use model::plan::{
     CacheMode, Consent, DepthScope, Dialect, EndPropagation, ErrorPolicy, Extent, Grid, GridScope, Job, JobEcho,
-    Origin, Phases, Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, Target, TargetId, TargetRules,
+    Origin, Phases, Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, Target, TargetRules,
     Worker as PlanWorker,
 };
 
 use super::command_line::{Arguments, Layout};
-use super::config::{AccessSpec, Assignment, Config, Manager, SpecLine, Worker};
+use super::config::{
+    AccessSpec, Assignment, Config, DataPattern, Manager, Record, SpecLine, TestType, Worker, number_of,
+};
 use super::cycle::{self, Counts, Run};
 use super::spec::IDLE;
-use super::streams::{Shape, create_streams};
+use super::streams::create_streams;
 use super::targets::{Finder, Machine, ResolvedTarget, create_content, is_meant};
 use super::write::format_line;
 use crate::{Diagnostic, bounds};
@@ -86,10 +88,7 @@ pub fn lower(
         seed,
         targets,
         steps,
-        grids: vec![Grid {
-            length_ns: Nanos::secs(1),
-            scope: GridScope::Job,
-        }],
+        grids: vec![Grid::new(Nanos::secs(1), GridScope::Job)],
         target_rules: TargetRules {
             consent: Consent::Implied,
             short_device_names: true,
@@ -208,7 +207,7 @@ fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
                 "set the third value of the outstanding I/Os to 1 or more",
             );
         }
-        if u64::from(*outstanding) > bounds::WORKER_OPERATIONS || *outstanding == 0 {
+        if u64::from(*outstanding) > bounds::MAX_WORKER_OPERATIONS || *outstanding == 0 {
             let cause = format!("{outstanding} outstanding I/Os are not possible");
             add(&name, cause, "set a number of 1 to 1048576");
         }
@@ -388,11 +387,14 @@ impl<'a> Lowering<'a> {
             let depth = u64::from(run.depth.unwrap_or(worker.outstanding));
             operations = depth.saturating_mul(*count as u64).saturating_add(operations);
         }
-        let message = match (*streams > bounds::STREAMS.max, operations > bounds::WORKER_OPERATIONS) {
+        let message = match (
+            *streams > bounds::STREAMS.max,
+            operations > bounds::MAX_WORKER_OPERATIONS,
+        ) {
             (true, _) => format!("more than {} lines on targets", bounds::STREAMS.max),
             (_, true) => format!(
                 "{operations} outstanding I/Os; the limit is {}",
-                bounds::WORKER_OPERATIONS
+                bounds::MAX_WORKER_OPERATIONS
             ),
             _ => return None,
         };
@@ -485,16 +487,10 @@ impl<'a> Lowering<'a> {
             let Some(id) = self.targets.iter().position(|listed| listed.path == target.path) else {
                 continue;
             };
-            let shape = Shape {
-                lines: &spec.lines,
-                sector: target.sector as u32,
-            };
-            let shaped = create_streams(shape);
+            let shaped = create_streams(&spec.lines, target.sector as u32);
             alternatives = shaped.len();
             streams.extend(shaped.into_iter().map(|stream| Stream {
-                target: StreamTarget::One {
-                    target: TargetId(id as u32),
-                },
+                target: StreamTarget::one(id as u32),
                 region: target_region(worker, &target, &spec.lines),
                 content: create_content(worker.pattern, seed),
                 cache: CacheMode::DIRECT,
@@ -572,10 +568,7 @@ impl Echo {
 
 /// A specification in the form of results: its name and assignment, then its lines.
 fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
-    let assignment = Assignment::WORDS
-        .iter()
-        .position(|(_, value)| *value == spec.assignment);
-    let head = format!("{},{}", spec.name, assignment.unwrap_or_default());
+    let head = format!("{},{}", spec.name, number_of(&Assignment::WORDS, spec.assignment));
     let line = |line: &SpecLine| ("access_line".to_owned(), format_line(line));
     std::iter::once(("access".to_owned(), head))
         .chain(spec.lines.iter().map(line))
@@ -593,14 +586,13 @@ fn create_origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> 
         .iter()
         .find(|(value, _)| *value == layout)
         .map_or("", |(_, version)| version);
-    let record = super::config::Record::WORDS
-        .iter()
-        .position(|(_, value)| *value == config.setup.record);
+    let test_type = number_of(&TestType::WORDS, config.setup.test_type);
+    let record = number_of(&Record::WORDS, config.setup.record);
     let other = [
         ("version", version.to_owned()),
-        ("test_type", config.setup.test_type.number().to_string()),
+        ("test_type", test_type.to_string()),
         ("description", config.setup.description.clone()),
-        ("record", record.unwrap_or_default().to_string()),
+        ("record", record.to_string()),
     ];
     Origin {
         dialect: Dialect::Iometer,
@@ -636,7 +628,7 @@ fn notes(config: &Config) -> Vec<String> {
             .flat_map(|spec| &spec.lines)
             .any(|line| line.percent > 0 && line.reads < 100)
     };
-    let repeating = |worker: &Worker| worker.pattern == super::config::DataPattern::Repeating;
+    let repeating = |worker: &Worker| worker.pattern == DataPattern::Repeating;
     let repeats = all_workers(config).any(|(_, worker)| repeating(worker) && writes(worker));
     let note = "writes contain one repeating byte, as the data pattern 0 asks; storage that compresses or deduplicates looks faster with it";
     repeats.then(|| note.to_owned()).into_iter().collect()

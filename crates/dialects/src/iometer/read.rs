@@ -1,6 +1,6 @@
 //! The grammar: lines that begin with an apostrophe are keys, and the next line is the value.
 
-use super::config::{Assignment, Config, DataPattern, Manager, Record, Steps, TestType, Worker};
+use super::config::{Config, DataPattern, Manager, Record, Steps, TestType, Worker};
 use super::keys::{Id, KEYS, Key, Section};
 use super::spec;
 use crate::{Diagnostic, Location};
@@ -402,12 +402,7 @@ impl<'a> Reader<'a> {
         if size.max(sector) > MAX_SECTORS {
             return None;
         }
-        let pattern = match value.number() {
-            None | Some(0) => DataPattern::Repeating,
-            Some(1) => DataPattern::Once,
-            Some(2) => DataPattern::Random,
-            Some(_) => return None,
-        };
+        let pattern = *DataPattern::ALL.get(value.number().unwrap_or(0) as usize)?;
         self.change_worker(|worker| {
             (worker.maximum_size, worker.starting_sector, worker.pattern) = (size, sector, pattern);
         });
@@ -526,11 +521,6 @@ impl<'a> Value<'a> {
         let (name, rest) = self.0.split_once(',').unwrap_or((self.0, ""));
         self.0 = rest.trim_start();
         name.trim()
-    }
-
-    /// The assignment of a specification.
-    pub(super) fn assignment(&mut self) -> Option<Assignment> {
-        self.choice(&Assignment::WORDS)
     }
 }
 

@@ -20,7 +20,7 @@ const COLUMNS: &str = "a line is `size,% of size,% reads,% random,delay,burst,al
 pub(super) fn read_name(reader: &mut Reader<'_>) {
     let mut value = Value(reader.next_line().unwrap_or_default());
     let name = value.name().to_owned();
-    let assignment = value.assignment().unwrap_or_default();
+    let assignment = value.choice(&Assignment::WORDS).unwrap_or_default();
     let spec = AccessSpec {
         name,
         assignment,

@@ -12,24 +12,17 @@ use model::{Bytes, Nanos, PerDirection};
 
 use super::config::SpecLine;
 
-/// The settings that the streams of a target depend on.
-#[derive(Clone, Copy)]
-pub(super) struct Shape<'a> {
-    pub(super) lines: &'a [SpecLine],
-    /// The alignment that 0 means.
-    pub(super) sector: u32,
-}
-
-/// One stream, or one for each line. The caller sets target, depth and contents.
-pub(super) fn create_streams(shape: Shape<'_>) -> Vec<Stream> {
-    let lines: Vec<SpecLine> = shape.lines.iter().filter(|line| line.percent > 0).copied().collect();
+/// The streams of a target for the lines of a specification: one, or one for each line. `sector` is
+/// the alignment that 0 means. The caller sets target, depth and contents.
+pub(super) fn create_streams(lines: &[SpecLine], sector: u32) -> Vec<Stream> {
+    let lines: Vec<SpecLine> = lines.iter().filter(|line| line.percent > 0).copied().collect();
     match fit_one_stream(&lines) {
-        true => vec![stream(&lines, shape.sector)],
+        true => vec![stream(&lines, sector)],
         false => {
             let create_stream = |line: &SpecLine| Stream {
                 weight: line.percent,
                 think: Some(create_think(line)),
-                ..stream(&[*line], shape.sector)
+                ..stream(&[*line], sector)
             };
             lines.iter().map(create_stream).collect()
         }

@@ -5,6 +5,7 @@ use model::content::Content;
 use model::plan::{Prepare, Target, TargetCleanup};
 
 use super::command_line::Arguments;
+use super::config::DataPattern;
 use crate::Diagnostic;
 
 /// The file in the root of a file system.
@@ -167,8 +168,7 @@ fn is_device_name(name: &str) -> bool {
 }
 
 /// The plan's buffer contents for Iometer's data patterns.
-pub(super) fn create_content(pattern: super::config::DataPattern, seed: u64) -> Content {
-    use super::config::DataPattern;
+pub(super) fn create_content(pattern: DataPattern, seed: u64) -> Content {
     match pattern {
         DataPattern::Repeating => Content::Pattern {
             bytes: vec![(seed % 255) as u8 + 1],

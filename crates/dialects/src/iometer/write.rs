@@ -147,11 +147,7 @@ impl File {
             targets,
             line: _,
         } = worker;
-        let pattern = match pattern {
-            DataPattern::Repeating => 0,
-            DataPattern::Once => 1,
-            DataPattern::Random => 2,
-        };
+        let pattern = DataPattern::ALL.iter().position(|listed| listed == pattern);
         self.write_key_value(Id::Worker, name);
         self.write_key_value(Id::WorkerType, "DISK");
         self.write_key(Id::SettingsBegin);
@@ -159,7 +155,10 @@ impl File {
         let (is_fixed, seed) = (flag(seed.is_some()), seed.unwrap_or(0));
         let outstanding = format!("{outstanding},{tests},{transactions},{is_fixed},{seed}");
         self.write_key_value(Id::Outstanding, &outstanding);
-        self.write_key_value(Id::Disk, &format!("{maximum_size},{starting_sector},{pattern}"));
+        self.write_key_value(
+            Id::Disk,
+            &format!("{maximum_size},{starting_sector},{}", pattern.unwrap_or_default()),
+        );
         self.end(Id::SettingsBegin);
         self.write_key(Id::AssignedSpecs);
         specs.iter().for_each(|spec| self.write_value(spec));

@@ -12,7 +12,7 @@ use model::{Bytes, Direction, Nanos, visible};
 
 use super::files;
 use super::spec::{Document, JobSpec, PartSpec};
-use crate::bounds::JOBS_OF_STEP;
+use crate::bounds::MAX_JOBS_OF_STEP;
 use crate::diagnostic::{Diagnostic, Location};
 
 /// `EIO`, the only error that a job can tolerate.
@@ -32,14 +32,8 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
         seed: document.seed.unwrap_or(1),
         // 100 ms shows stalls; 1 s keeps long runs small enough to store.
         grids: vec![
-            Grid {
-                length_ns: Nanos::millis(100),
-                scope: GridScope::Job,
-            },
-            Grid {
-                length_ns: Nanos::secs(1),
-                scope: GridScope::Job,
-            },
+            Grid::new(Nanos::millis(100), GridScope::Job),
+            Grid::new(Nanos::secs(1), GridScope::Job),
         ],
         origin: Origin {
             dialect: Dialect::Native,
@@ -56,8 +50,11 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
     numbers_of_jobs.sort_unstable();
     let mut numbers = numbers_of_jobs.clone();
     numbers.dedup();
-    if let Some([step, ..]) = numbers_of_jobs.chunk_by(u32::eq).find(|jobs| jobs.len() > JOBS_OF_STEP) {
-        let what = format!("step {step} has more than {JOBS_OF_STEP} jobs");
+    if let Some([step, ..]) = numbers_of_jobs
+        .chunk_by(u32::eq)
+        .find(|jobs| jobs.len() > MAX_JOBS_OF_STEP)
+    {
+        let what = format!("step {step} has more than {MAX_JOBS_OF_STEP} jobs");
         return Err(vec![
             Diagnostic::new(what).help("use fewer jobs with more `workers`, or more steps"),
         ]);

@@ -43,7 +43,7 @@ pub struct Document {
 /// A simulated device with the name that targets use for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedSpec {
-    /// Targets say `simulated:NAME`.
+    /// Targets refer to it as `simulated:NAME`.
     pub name: String,
     /// Speed, limits and disturbances.
     pub device: SimulatedDevice,

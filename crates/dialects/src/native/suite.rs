@@ -42,7 +42,7 @@ pub struct Workload {
     /// Name of the workload in reports.
     pub name: String,
     /// The base that its options change.
-    pub base: Base,
+    pub base: WorkloadBase,
     /// The question that it answers; absent: the question of its preset or file.
     pub objective: Option<String>,
     /// The requirement; absent: the preset's requirement.
@@ -57,7 +57,7 @@ pub struct Workload {
 
 /// The base of a workload.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Base {
+pub enum WorkloadBase {
     /// A job with the default values.
     Default,
     /// A preset, by its name.
@@ -73,11 +73,11 @@ impl Workload {
     /// Every problem about its options.
     pub fn document(&self, suite: &Suite, file: Option<Document>) -> Result<Document, Vec<Diagnostic>> {
         let mut document = match (&self.base, file) {
-            (Base::Preset(name), _) => presets::find(name)
+            (WorkloadBase::Preset(name), _) => presets::find(name)
                 .map_err(|problem| vec![problem.at(self.at.clone())])?
                 .document(),
             (_, Some(document)) => document,
-            (Base::Default | Base::File(_), None) => Document {
+            (WorkloadBase::Default | WorkloadBase::File(_), None) => Document {
                 jobs: vec![JobSpec::default()],
                 ..Document::default()
             },
@@ -226,7 +226,7 @@ fn read_workload(
 ) -> Workload {
     let mut workload = Workload {
         name: format!("workload {number}"),
-        base: Base::Default,
+        base: WorkloadBase::Default,
         objective: None,
         require: None,
         pace: None,
@@ -241,7 +241,7 @@ fn read_workload(
                 workload.at = reader.location(key.span().start);
             }
             (name @ ("preset" | "job"), DeValue::String(text)) => {
-                if workload.base != Base::Default {
+                if workload.base != WorkloadBase::Default {
                     let help = "remove one of them, or make two workloads";
                     reader.add_fault(
                         key.span().start,
@@ -250,10 +250,10 @@ fn read_workload(
                     );
                 }
                 workload.base = match name {
-                    "preset" => Base::Preset(text.to_string()),
-                    _ => Base::File(text.to_string()),
+                    "preset" => WorkloadBase::Preset(text.to_string()),
+                    _ => WorkloadBase::File(text.to_string()),
                 };
-                if let Base::Preset(name) = &workload.base
+                if let WorkloadBase::Preset(name) = &workload.base
                     && let Err(problem) = presets::find(name)
                 {
                     let location = reader.location(at);
@@ -353,7 +353,7 @@ mod tests {
         let workload = &suite.workloads[0];
         assert_eq!(
             (workload.name.as_str(), &workload.base),
-            ("workload 1", &Base::File("x.toml".into()))
+            ("workload 1", &WorkloadBase::File("x.toml".into()))
         );
         let file = Document {
             jobs: vec![JobSpec {

@@ -1,5 +1,7 @@
 //! Blocks of a parameter file: a definition with its parameters, and the defaults before it.
 
+use std::fmt::Display;
+
 use super::hosts::has_host_word;
 use super::scan::Item;
 use super::table::{Kind, Row, Section, Status};
@@ -21,20 +23,12 @@ pub(super) struct Block {
 
 /// Groups items into blocks, each with the defaults of its kind in front.
 pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
-    let start = items.first().map_or(
-        Location {
-            file: String::new(),
-            line: 0,
-            text: String::new(),
-        },
-        |item| item.at.clone(),
-    );
     let mut blocks = vec![Block {
         section: Section::General,
         name: String::new(),
         params: Vec::new(),
         default_count: 0,
-        at: start,
+        at: items.first().map(|item| item.at.clone()).unwrap_or_default(),
     }];
     let mut defaults: Vec<(Section, Vec<(&'static Row, Item)>)> = Vec::new();
     for item in items {
@@ -47,8 +41,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
         if let Some(section) = begins {
             let name = item.single_value();
             if name.is_empty() {
-                let error = Diagnostic::new(format!("Invalid contents for '{}=': it is empty", item.keyword));
-                return Err(error.at(item.at).help("add a name"));
+                return Err(item.error(invalid(&item.keyword, "it is empty")).help("add a name"));
             }
             if let Some(before) = blocks.last().filter(|block| block.name == "default") {
                 defaults.retain(|(default_section, _)| *default_section != before.section);
@@ -80,7 +73,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
                 "rd={name}: the 'wd=' parameter may be specified only once per RD, but you may specify it as follows: \
                  'rd={name},wd=(w1,w2,w3)', etc."
             );
-            return Err(Diagnostic::new(message).at(item.at));
+            return Err(item.error(message));
         }
         // Numbers are checked here, even if they are not used. Those that depend on the host are
         // not known yet.
@@ -99,7 +92,7 @@ fn unknown_keyword(item: &Item, section: Section) -> Diagnostic {
         _ => format!("Unknown keyword: {}", item.keyword),
     };
     let rows = super::ROWS.iter().filter(|row| row.section == section);
-    let error = Diagnostic::new(message).at(item.at.clone());
+    let error = item.error(message);
     match crate::nearest(&item.keyword, rows.map(|row| row.name)) {
         Some(name) => error.help(format!("did you mean `{name}`?")),
         None => error,
@@ -113,10 +106,8 @@ fn refuse_negative(row: &Row, item: &Item) -> Result<(), Diagnostic> {
     let is_rate = row.section == Section::Rd && ["iorate", "fwdrate"].contains(&row.name);
     match { item.values.iter() }.find(|value| value.text.starts_with('-') && !value.quoted) {
         Some(value) if !is_rate => {
-            let message = format!("Invalid contents for '{}=': {}", row.name, value.text);
-            Err(Diagnostic::new(message)
-                .at(item.at.clone())
-                .help("use a number without a sign"))
+            let error = item.error(invalid(row.name, &value.text));
+            Err(error.help("use a number without a sign"))
         }
         _ => Ok(()),
     }
@@ -141,14 +132,29 @@ pub(super) fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
                 "data_errors" => "set the number of errors that ends a run, such as `data_errors=50`".to_owned(),
                 name => format!("remove `{name}=`"),
             };
-            refusals.push(Diagnostic::new(message).at(item.at.clone()).help(help));
+            refusals.push(item.error(message).help(help));
         }
     }
 }
 
+/// The message for a value that a parameter does not take.
+pub(super) fn invalid(field: &str, value: impl Display) -> String {
+    format!("Invalid contents for '{field}=': {value}")
+}
+
 impl Block {
-    pub(super) fn error(&self, what: String) -> Diagnostic {
+    pub(super) fn error(&self, what: impl Into<String>) -> Diagnostic {
         Diagnostic::new(what).at(self.at.clone())
+    }
+
+    pub(super) fn invalid(&self, field: &str, value: impl Display) -> Diagnostic {
+        self.error(invalid(field, value))
+    }
+
+    /// True for a parameter whose value is `yes`, or begins like it.
+    pub(super) fn is_yes(&self, field: &str) -> bool {
+        self.item(field)
+            .is_some_and(|item| item.single_value().starts_with('y'))
     }
 
     /// The last item of a parameter, which takes effect.
@@ -165,13 +171,8 @@ impl Block {
         let Some((row, item)) = self.params.iter().rev().find(|(row, _)| row.canonical_name == field) else {
             return Ok(Vec::new());
         };
-        match item.numbers(row.name)? {
-            Some(numbers) => Ok(numbers),
-            None => {
-                let message = format!("Invalid contents for '{}=': {}", row.name, item.single_value());
-                Err(Diagnostic::new(message).at(item.at.clone()).help("specify a number"))
-            }
-        }
+        let error = || item.error(invalid(row.name, item.single_value()));
+        item.numbers(row.name)?.ok_or_else(|| error().help("specify a number"))
     }
 
     /// A parameter that has only one value.
@@ -180,8 +181,7 @@ impl Block {
             [] => Ok(None),
             [number] => Ok(Some(number)),
             _ => {
-                let values = self.expanded_values(field).join(",");
-                let error = self.error(format!("Invalid contents for '{field}=': {values}"));
+                let error = self.invalid(field, self.expanded_values(field).join(","));
                 Err(error.help("specify one number"))
             }
         }
@@ -197,10 +197,10 @@ impl Block {
         match self.numbers("count")?[..] {
             [] => Ok(vec![None]),
             [_, count] if count > MAX_COUNT => Err(self
-                .error(format!("Invalid contents for 'count=': {count} definitions"))
+                .invalid("count", format!("{count} definitions"))
                 .help(format!("use at most {MAX_COUNT}"))),
             [start, count] => Ok((0..count as u64).map(|number| Some(start as u64 + number)).collect()),
-            _ => Err(self.error("'count=(start,count)' parameter requires two values".into())),
+            _ => Err(self.error("'count=(start,count)' parameter requires two values")),
         }
     }
 

@@ -71,7 +71,7 @@ fn parse_command(block: &Block, name: &str) -> Result<Option<UserCommand>, Diagn
             "slave" => command.on_master = false,
             _ => {
                 return Err(block
-                    .error(format!("Invalid contents for '{name}=': {word}"))
+                    .invalid(name, word)
                     .help("quote the command; after it, give `cons`, `sum` or `log`, and `master` or `slave`"));
             }
         }

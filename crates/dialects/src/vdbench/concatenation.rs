@@ -9,7 +9,6 @@ use model::plan::{Extent, FileService, Job, Region, Step, Stop, Stream, StreamTa
 use super::definitions::{Sd, Wd};
 use super::lower::{
     JobLabel, Lowering, create_worker, derive_seed, end_on_failure, has_unenforced_shares, share_by_counting,
-    unsupported_run,
 };
 use super::runs::Run;
 use super::streams::{Piece, access, mix, range_bytes, sizes, stream, too_small};
@@ -24,7 +23,7 @@ impl Lowering<'_> {
         let ends = run.workloads.iter().any(|(wd, _)| is_ending(wd));
         if ends && !run.workloads.iter().all(|(wd, _)| is_ending(wd)) {
             let message = "`seekpct=eof` together with other work on concatenated SDs";
-            return Err(unsupported_run(run, message, "move it to a separate run"));
+            return Err(run.unsupported(message, "move it to a separate run"));
         }
         let all: Vec<usize> = (0..run.workloads.len()).collect();
         let groups: Vec<&[usize]> = match run.has_threads_loop {
@@ -41,7 +40,7 @@ impl Lowering<'_> {
                 .any(|index| (run.workloads[*index].0.seekpct <= 0) != is_sequential)
             {
                 let message = "`threads=` of the RD for random and sequential WDs on concatenated SDs";
-                return Err(unsupported_run(run, message, "set `threads=` in each WD"));
+                return Err(run.unsupported(message, "set `threads=` in each WD"));
             }
             let threads = match run.has_threads_loop {
                 true => run.sds[0].threads,
@@ -86,16 +85,12 @@ impl Lowering<'_> {
                 "`offset=`, `align=` or `range=` of sd={} with `concatenatesds=yes`",
                 sd.name
             );
-            return Err(unsupported_run(
-                run,
-                &message,
-                "leave it out; the WD can have a `range=` of the whole",
-            ));
+            return Err(run.unsupported(&message, "leave it out; the WD can have a `range=` of the whole"));
         }
         let general = &self.parameters.general;
         if self.parameters.validation.is_some() || general.format == Some(true) {
             let message = "data validation or `formatsds=yes` with `concatenatesds=yes`";
-            return Err(unsupported_run(run, message, "leave one of them out"));
+            return Err(run.unsupported(message, "leave one of them out"));
         }
         let size = self.sd_size(sd)?;
         match self.env.read_size(&sd.lun) {
@@ -128,11 +123,7 @@ impl Lowering<'_> {
         ];
         if let Some((_, what)) = unsupported.iter().find(|(is_set, _)| *is_set) {
             let message = format!("{what} of wd={} with `concatenatesds=yes`", wd.name);
-            return Err(unsupported_run(
-                run,
-                &message,
-                "leave it out, or use SDs without concatenation",
-            ));
+            return Err(run.unsupported(&message, "leave it out, or use SDs without concatenation"));
         }
         let mut parts = Vec::new();
         for sd in run.sds.iter().filter(|sd| wd.sds.contains(&sd.name)) {
@@ -161,11 +152,7 @@ impl Lowering<'_> {
             .unwrap_or(512);
         let (low, high) = range_bytes(wd.range.unwrap_or((0.0, 100.0)), total);
         if high as u64 > total {
-            return Err(unsupported_run(
-                run,
-                "a `range=` beyond the end of concatenated SDs",
-                "use at most 100 %",
-            ));
+            return Err(run.unsupported("a `range=` beyond the end of concatenated SDs", "use at most 100 %"));
         }
         // As in Vdbench, the first block of the long SD is never used.
         let (low, high) = ((low as u64).max(block), high as u64);
@@ -215,17 +202,13 @@ impl Lowering<'_> {
                 "sequential work on concatenated SDs with a `size=` below that of {}",
                 sd.lun
             );
-            return Err(unsupported_run(
-                run,
-                &message,
-                &format!("leave `size=` out in sd={}", sd.name),
-            ));
+            return Err(run.unsupported(&message, &format!("leave `size=` out in sd={}", sd.name)));
         }
         let (sd, total) = (parts[0].0, parts.iter().map(|(_, size, _)| size).sum());
         let has_same_flags = parts.iter().all(|(part, ..)| part.flags == sd.flags);
         if run.flags.is_empty() && wd.flags.is_empty() && !has_same_flags {
             let message = "sequential work on concatenated SDs with different `openflags=`";
-            return Err(unsupported_run(run, message, "set `openflags=` in the WD or RD"));
+            return Err(run.unsupported(message, "set `openflags=` in the WD or RD"));
         }
         // Sequential work has one entry.
         let (_, block_sizes, align) = sizes(run, sd, wd, false)?.remove(0);

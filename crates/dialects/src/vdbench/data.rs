@@ -30,12 +30,10 @@ pub(super) fn parse_dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
             ratio,
             unit: unit as u64,
             sets: block.number("dedupsets")?.unwrap_or(-5.0),
-            across: block
-                .item("dedupacross")
-                .is_some_and(|item| item.single_value().starts_with('y')),
+            across: block.is_yes("dedupacross"),
         })),
         _ => Err(block
-            .error("cannot use `dedupratio=` without the size of a duplicate".into())
+            .error("cannot use `dedupratio=` without the size of a duplicate")
             .help("set `dedupunit=` to a multiple of 512 bytes that divides every transfer size")),
     }
 }
@@ -47,7 +45,7 @@ pub(super) fn parse_pattern(block: &Block, env: &mut dyn VdbenchEnv) -> Result<O
         return Ok(None);
     };
     let path = item.single_value();
-    let error = |what: String, help: &str| Diagnostic::new(what).at(item.at.clone()).help(help);
+    let error = |what: String, help: &str| item.error(what).help(help);
     let bytes = env.read_bytes(&path).map_err(|why| {
         error(
             format!("cannot read pattern={path}: {why}"),

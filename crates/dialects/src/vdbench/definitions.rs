@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::plan::ErrorPolicy;
 
-use super::blocks::{Block, group, refuse};
+use super::blocks::{Block, group, invalid, refuse};
 use super::commands::Commands;
 use super::data::{Dedup, parse_pattern};
 use super::files::{self, FormatWords, Fsd, Fwd};
@@ -13,7 +13,7 @@ use super::general::parse_general;
 use super::hosts::{Host, parse_hosts, parse_selected_labels, repeat_for_hosts};
 use super::notes::{explain_remark, note_unused_parameters};
 use super::runs::{MaxData, parse_max_data};
-use super::scan::{Item, Scanned, scan};
+use super::scan::{Item, ScannedFiles, scan};
 use super::table::{Kind, RunKind, Section};
 use super::validation::Validation;
 use super::values::{MAX_RATE, append_number};
@@ -246,7 +246,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
 
 fn read_definitions(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
     let scanned = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
-    let Scanned {
+    let ScannedFiles {
         items,
         copies,
         mut notes,
@@ -389,22 +389,17 @@ fn parse_sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     let offset = block.number("offset")?.unwrap_or(0.0) as u64;
     let align = block.number("align")?.unwrap_or(0.0) as u64;
     if !offset.is_multiple_of(512) {
-        return Err(block.error("SD offset= parameter must be multiple of 512 bytes".into()));
+        return Err(block.error("SD offset= parameter must be multiple of 512 bytes"));
     }
     if !align.is_multiple_of(512) {
-        return Err(block.error("SD align= parameter must be multiple of 512 bytes".into()));
+        return Err(block.error("SD align= parameter must be multiple of 512 bytes"));
     }
-    let threads = block.part("threads")?.unwrap_or(8.0);
-    if !(1.0..=65_536.0).contains(&threads) {
-        return Err(block
-            .error(format!("Invalid contents for 'threads=': {threads}"))
-            .help("use 1 to 65536"));
-    }
+    let threads = files::check_threads(block, block.part("threads")?.unwrap_or(8.0))?;
     Ok(Sd {
         lun: append_number(&lun, number),
         name,
         size: block.part("size")?.map(|size| size as u64),
-        threads: threads as u32,
+        threads,
         flags,
         range: parse_range(block, "range")?,
         offset,
@@ -477,10 +472,7 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
             Some(seconds) => seconds,
             None => match block.number(field)?.unwrap_or(default) {
                 seconds if seconds >= 0.0 => seconds as u64,
-                wrong => {
-                    let error = block.error(format!("Invalid contents for '{field}=': {wrong}"));
-                    return Err(error.help("specify seconds"));
-                }
+                wrong => return Err(block.invalid(field, wrong).help("specify seconds")),
             },
         };
         match seconds > MAX_SECONDS {
@@ -493,12 +485,11 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     let elapsed = seconds("elapsed", command.elapsed, 30.0)?;
     let interval = seconds("interval", command.interval, 1.0)?;
     if interval == 0 {
-        let error = block.error("Invalid contents for 'interval=': 0".into());
-        return Err(error.help("specify 1 second or more"));
+        return Err(block.invalid("interval", 0).help("specify 1 second or more"));
     }
     let warmup = seconds("warmup", command.warmup, 0.0)?;
     if elapsed < interval * 2 {
-        return Err(block.error("'elapsed=' time value must be at least twice the 'interval=' value".into()));
+        return Err(block.error("'elapsed=' time value must be at least twice the 'interval=' value"));
     }
     if !elapsed.is_multiple_of(interval) {
         return Err(block.error(format!(
@@ -557,9 +548,8 @@ fn parse_distribution(block: &Block) -> Result<(&'static str, String), Diagnosti
         [] | [_] => "exponential".to_owned(),
         [_, base] if ["variable", "spike"].contains(distribution) && NAMES[..3].contains(&&**base) => base.clone(),
         _ => {
-            let message = "'distribution=' with these words is not supported".to_owned();
             return Err(block
-                .error(message)
+                .error("'distribution=' with these words is not supported")
                 .help("use one word, or a pair such as `(variable,uniform)`"));
         }
     };
@@ -587,7 +577,7 @@ fn parse_loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnosti
                     "For_loop(): 'rd={},{}=' or …: the list of NUMERIC values is empty. ",
                     block.name, row.name
                 );
-                return Err(Diagnostic::new(message).at(item.at.clone()));
+                return Err(item.error(message));
             }
             let field = if is_of_operations {
                 "operation"
@@ -624,8 +614,8 @@ fn parse_rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
         (Some(numbers), _) => Ok(numbers),
         (None, "max") => Ok(vec![MAX_RATE]),
         (None, "curve") => Ok(vec![CURVE]),
-        (None, word) => Err(Diagnostic::new(format!("Invalid contents for 'iorate=': {word}"))
-            .at(item.at.clone())
+        (None, word) => Err(item
+            .error(invalid("iorate", word))
             .help("use a number, `max` or `curve`")),
     }
 }

@@ -4,7 +4,6 @@ use model::plan::FileOperationKind;
 
 use super::definitions::Transfer;
 use super::file_runs::{FileLoad, FileRun, operation};
-use super::lower::unsupported_run;
 use super::runs::Run;
 use crate::Diagnostic;
 
@@ -18,8 +17,7 @@ fn refuse_shared_directories(run: &Run, files: &FileRun, loads: &[FileLoad<'_>])
     let is_shared =
         |load: &&FileLoad<'_>| load.kind().is_on_directory() && load.part(files.makes).is_some() && !is_divisible(load);
     if let Some(load) = loads.iter().find(is_shared) {
-        return Err(unsupported_run(
-            run,
+        return Err(run.unsupported(
             &format!(
                 "`operation={}` on fsd={}, which several hosts share",
                 load.name(),
@@ -40,8 +38,7 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
         .iter()
         .find_map(|(fwd, _)| Some((fwd.refusal.as_ref()?, &fwd.name)))
     {
-        return Err(unsupported_run(
-            run,
+        return Err(run.unsupported(
             &format!("{what} of fwd={fwd}"),
             "`fileio=` can be `sequential`, `random`, `(random,shared)` with `fileselect=sequential`, and \
              `(sequential,delete)`; `fileselect=` can be `sequential`, `random`, `(poisson,midpoint)` and `once`",
@@ -55,8 +52,7 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
         files.makes.is_none() && has_transfers && load.fsd.sizes.iter().all(|(size, _)| *size == 0)
     };
     if let Some(load) = loads.iter().find(transfers_nothing) {
-        return Err(unsupported_run(
-            run,
+        return Err(run.unsupported(
             &format!("reads or writes of the empty files of fsd={}", load.fsd.name),
             "set `sizes=`, or use `operation=open`: a rate counts blocks, and an empty file has none",
         ));
@@ -69,8 +65,7 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
     if let Some(dedup) = run.dedup
         && !loads.iter().all(|load| is_multiple(load, dedup.unit))
     {
-        return Err(unsupported_run(
-            run,
+        return Err(run.unsupported(
             "transfers that are not multiples of `dedupunit=`",
             "set `dedupunit=` to a size that divides every `xfersize=`, also the 128k of `fwd=format`",
         ));
@@ -84,8 +79,7 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
         load.is_direct(run) && { sizes }.chain([transfer]).any(|size| !size.is_multiple_of(512))
     };
     if loads.iter().any(is_odd) {
-        return Err(unsupported_run(
-            run,
+        return Err(run.unsupported(
             "`openflags=o_direct` with sizes that are not multiples of 512 bytes",
             "change `sizes=` or `xfersize=`, or leave the flag out",
         ));
@@ -94,11 +88,7 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
     let is_replaced =
         files.operations.len() < 2 && files.operations.iter().all(|operation| transfers.contains(operation));
     if files.fwds.iter().any(|(fwd, _)| fwd.rdpct.is_some()) && !is_replaced {
-        return Err(unsupported_run(
-            run,
-            "`operations=` with FWDs that have `rdpct=`",
-            "remove one of them",
-        ));
+        return Err(run.unsupported("`operations=` with FWDs that have `rdpct=`", "remove one of them"));
     }
     Ok(())
 }

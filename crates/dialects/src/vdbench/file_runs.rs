@@ -18,12 +18,10 @@ use model::{Bytes, Nanos};
 use super::definitions::{Parameters, Rd, Transfer};
 use super::file_refusals::refuse_files;
 use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation};
-use super::lower::{
-    JobLabel, Lowering, derive_seed, end_on_failure, escape_path, flow_id, host_names, unsupported_run,
-};
+use super::lower::{JobLabel, Lowering, derive_seed, end_on_failure, escape_path, flow_id, host_names};
 use super::runs::{Run, RunRate};
 use super::streams::{DIRECT_FLAGS, cache_mode, file_stream, gcd};
-use super::workloads::{find_named, matches_name};
+use super::workloads::{divide_skew, find_named, matches_name};
 use crate::Diagnostic;
 
 /// A format that still runs then will never end.
@@ -82,21 +80,18 @@ impl FileRun {
         if !rd.fsds.is_empty() {
             fwds.iter_mut().for_each(|fwd| fwd.fsds.clone_from(&rd.fsds));
         }
-        let used = |fsd: &&Fsd| fwds.iter().any(|fwd| fwd.uses(fsd));
-        let fixed: f64 = fwds.iter().filter_map(|fwd| fwd.skew).sum();
-        let open = fwds.iter().filter(|fwd| fwd.skew.is_none()).count();
-        let share_per_open = (100.0 - fixed).max(0.0) / open.max(1) as f64;
-        let total = fixed + share_per_open * open as f64;
+        let (mut fwds, total) = divide_skew(fwds, |fwd| fwd.skew);
         if (total - 100.0).abs() > 0.0001 {
             return Err(format!("Total skew must add up to 100: {total:?}"));
         }
+        let used = |fsd: &&Fsd| fwds.iter().any(|(fwd, _)| fwd.uses(fsd));
         let mut fsds: Vec<Fsd> = parameters.fsds.iter().filter(used).cloned().collect();
-        for fwd in &mut fwds {
+        for (fwd, _) in &mut fwds {
             fwd.ranks = parameters.ranks(&fwd.hosts);
         }
         for fsd in &mut fsds {
-            let users = fwds.iter().filter(|fwd| fwd.uses(fsd));
-            fsd.ranks = users.flat_map(|fwd| fwd.ranks.clone()).collect();
+            let users = fwds.iter().filter(|(fwd, _)| fwd.uses(fsd));
+            fsd.ranks = users.flat_map(|(fwd, _)| fwd.ranks.clone()).collect();
             fsd.ranks.sort_unstable();
             fsd.ranks.dedup();
             if fsd.ranks.len() > 1 && !fsd.is_shared {
@@ -112,11 +107,7 @@ impl FileRun {
             operations: rd.operations.clone(),
             makes: None,
             recovers: false,
-            fwds: fwds
-                .into_iter()
-                .map(|fwd| (fwd.skew.unwrap_or(share_per_open), fwd))
-                .map(|(share, fwd)| (fwd, share))
-                .collect(),
+            fwds,
         }))
     }
 
@@ -179,15 +170,13 @@ impl FileRun {
             };
         let ranks: BTreeSet<Option<usize>> = self.loads().iter().map(|load| load.rank).collect();
         if ranks.iter().any(|rank| !self.has_same_shares(*rank, load.rank)) {
-            return Err(unsupported_run(
-                run,
+            return Err(run.unsupported(
                 "`skew=` under `fwdrate=max` or `curve` on hosts with different workloads",
                 "set a rate for the run, or use every FWD on every host, with as many FSDs",
             ));
         }
         if !load.shares_files(None) && files <= all {
-            return Err(unsupported_run(
-                run,
+            return Err(run.unsupported(
                 "`skew=` under `fwdrate=max` or `curve` with few files",
                 &format!(
                     "set a rate for the run, or use more files than threads in fsd={}",
@@ -431,8 +420,7 @@ impl FileLoad<'_> {
             Transfer::One(size) => vec![(*size, 100.0)],
             Transfer::Shares(shares) => shares.clone(),
             Transfer::Steps(..) => {
-                return Err(unsupported_run(
-                    run,
+                return Err(run.unsupported(
                     "an `xfersize=` of three numbers on files",
                     "list sizes with percentages",
                 ));
@@ -479,11 +467,6 @@ impl Lowering<'_> {
         refuse_files(run, files)?;
         let bytes = run.byte_limit(None)?;
         let all_threads: u64 = files.loads().iter().map(|load| u64::from(load.threads)).sum();
-        let measured = match (run.ends_with_data(), run.warmup) {
-            (true, warmup) => run.elapsed.map(|elapsed| elapsed + warmup),
-            (false, 0) => run.elapsed.map(|elapsed| elapsed - run.interval),
-            (false, _) => run.elapsed,
-        };
         let mut jobs = Vec::new();
         // The same files for all FWDs of a run, and others for the next run.
         let seed_of_files = derive_seed(self.seed, self.steps.len() as u64);
@@ -536,7 +519,7 @@ impl Lowering<'_> {
                 stop: Stop {
                     bytes: bytes.map(|bytes| Bytes((bytes / all_threads.max(1)).max(1))),
                     // A format ends when no file is left to create.
-                    after_ns: Some(Nanos::secs(measured.unwrap_or(MAX_FORMAT_SECONDS))),
+                    after_ns: Some(Nanos::secs(run.measured_seconds().unwrap_or(MAX_FORMAT_SECONDS))),
                     ..Stop::default()
                 },
                 workers,
@@ -562,17 +545,13 @@ impl Lowering<'_> {
         let named = load.fwd.target.as_ref();
         let Some(to) = files.fsds.iter().find(|fsd| Some(&fsd.name) == named) else {
             let message = format!("`operation={operation}` without `target=`");
-            return Err(unsupported_run(
-                run,
-                &message,
-                &format!("set `target=` in fwd={}", load.fwd.name),
-            ));
+            return Err(run.unsupported(&message, &format!("set `target=` in fwd={}", load.fwd.name)));
         };
         if to.anchor == load.fsd.anchor || to.tree() != load.fsd.tree() || to.ranks != load.fsd.ranks {
             let message = format!("`operation={operation}` from fsd={} to fsd={}", load.fsd.name, to.name);
             let help = "use separate anchors, the same host, and the same `depth=`, `width=`, `files=`, \
                         `sizes=` and `totalsize=`";
-            return Err(unsupported_run(run, &message, help));
+            return Err(run.unsupported(&message, help));
         }
         self.tree_target(run, (to, load.rank), None).map(Some)
     }
@@ -606,27 +585,18 @@ impl Lowering<'_> {
             };
             return match &self.targets[number].kind {
                 TargetKind::Tree { tree: existing } if is_same(existing) => Ok(TargetId(number as u32)),
-                _ => Err(unsupported_run(
-                    run,
+                _ => Err(run.unsupported(
                     &format!("two trees in {}", fsd.anchor),
                     "use a separate anchor for each FSD",
                 )),
             };
         }
         if fsd.has_too_many_directories() {
-            return Err(unsupported_run(
-                run,
-                &fsd.describe_directories(),
-                "use a smaller `depth=` or `width=`",
-            ));
+            return Err(run.unsupported(&fsd.describe_directories(), "use a smaller `depth=` or `width=`"));
         }
         if tree.file_count() == 0 || tree.file_count() > FileTree::MAX_FILES {
             let message = format!("a tree of {} files (fsd={})", tree.file_count(), fsd.name);
-            return Err(unsupported_run(
-                run,
-                &message,
-                &format!("it can have 1 to {}", FileTree::MAX_FILES),
-            ));
+            return Err(run.unsupported(&message, &format!("it can have 1 to {}", FileTree::MAX_FILES)));
         }
         // A shared tree counts once.
         if rank == fsd.rank() {

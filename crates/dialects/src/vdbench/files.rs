@@ -189,7 +189,7 @@ pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
 fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagnostic> {
     let fsds = fwd.expanded_values("fsd");
     if fsds.is_empty() {
-        return Err(fwd.error("fwd parameter requires at least one 'fsd='".into()));
+        return Err(fwd.error("fwd parameter requires at least one 'fsd='"));
     }
     if let Some(missing) = fsds
         .iter()
@@ -216,18 +216,15 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
         .map(|share| share.abs())
         .sum();
     match sizes.len() > 1 && (sum - 100.0).abs() > 0.0001 {
-        true => Err(fwd.error("Xfersize distribution does not add up to 100".into())),
+        true => Err(fwd.error("Xfersize distribution does not add up to 100")),
         false => Ok(()),
     }
 }
 
-pub(super) fn parse_threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
-    let threads = block.number("threads")?.unwrap_or(default);
+pub(super) fn check_threads(block: &Block, threads: f64) -> Result<u32, Diagnostic> {
     match (1.0..=65_536.0).contains(&threads) {
         true => Ok(threads as u32),
-        false => Err(block
-            .error(format!("Invalid contents for 'threads=': {threads}"))
-            .help("use 1 to 65536")),
+        false => Err(block.invalid("threads", threads).help("use 1 to 65536")),
     }
 }
 
@@ -239,7 +236,7 @@ pub(super) fn parse_fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagno
     let anchor = block.expanded_values("anchor").into_iter().next().unwrap_or_default();
     let whole_number = |field: &str, default: f64, max: f64| match block.number(field)?.unwrap_or(default) {
         value if (0.0..=max).contains(&value) && value.fract() == 0.0 => Ok(value as u32),
-        value => Err(block.error(format!("Invalid contents for '{field}=': {value}"))),
+        value => Err(block.invalid(field, value)),
     };
     let numbers = block.numbers("sizes")?;
     let sizes = match numbers[..] {
@@ -256,9 +253,7 @@ pub(super) fn parse_fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagno
         return Err(block.error(format!("'sizes=' distribution does not add up to 100: {sum}")));
     }
     let bytes = |field: &str| match block.part(field)? {
-        Some(value) if value < 1.0 => Err(block
-            .error(format!("Invalid contents for '{field}=': {value}"))
-            .help("specify a number of bytes")),
+        Some(value) if value < 1.0 => Err(block.invalid(field, value).help("specify a number of bytes")),
         value => Ok(value.map(|value| value as u64)),
     };
     let distribution = block
@@ -268,7 +263,7 @@ pub(super) fn parse_fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagno
         .unwrap_or("bottom".into());
     if !["bottom", "all"].contains(&&*distribution) {
         return Err(block
-            .error(format!("Invalid contents for 'distribution=': {distribution}"))
+            .invalid("distribution", distribution)
             .help("it can be `bottom` or `all`"));
     }
     for number in block.counted()? {
@@ -284,9 +279,7 @@ pub(super) fn parse_fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagno
             sizes: sizes.clone(),
             flags: parse_flags(block)?,
             journal: block.item("journal").map(Item::single_value),
-            is_shared: block
-                .item("shared")
-                .is_some_and(|item| item.single_value().starts_with('y')),
+            is_shared: block.is_yes("shared"),
             ranks: Vec::new(),
         };
         if fsd.has_too_many_directories() {
@@ -348,7 +341,7 @@ pub(super) fn parse_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         if words.len() > 1 {
             refusal.get_or_insert(format!("`{field}=({})`", words.join(",")));
         } else if !is_known {
-            return Err(block.error(format!("Invalid contents for '{field}=': {first}")));
+            return Err(block.invalid(field, first));
         }
         Ok(is_abbreviation(first, "random"))
     };
@@ -363,7 +356,7 @@ pub(super) fn parse_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         None => None,
         Some(item) => match super::values::parse_number(&item.single_value(), false).filter(|value| *value != 0.0) {
             Some(value) => Some(value),
-            None => return Err(block.error(format!("Invalid contents for 'stopafter=': {}", item.single_value()))),
+            None => return Err(block.invalid("stopafter", item.single_value())),
         },
     };
     Ok(Fwd {
@@ -384,7 +377,7 @@ pub(super) fn parse_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         poisson,
         once,
         xfersize: transfer(block, "xfersizes")?,
-        threads: parse_threads(block, 1.0)?,
+        threads: check_threads(block, block.number("threads")?.unwrap_or(1.0))?,
         stopafter,
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
         target: block.expanded_values("target").into_iter().next(),
@@ -413,7 +406,7 @@ pub(super) fn format_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
             Some(_) => transfer(block, "xfersizes")?,
             None => default.xfersize.clone(),
         },
-        threads: parse_threads(block, 8.0)?,
+        threads: check_threads(block, block.number("threads")?.unwrap_or(8.0))?,
         flags: parse_flags(block)?,
         ..default
     })
@@ -440,18 +433,18 @@ pub(super) fn format_words(block: &Block, forced: Option<&String>) -> Result<For
         return Ok(FormatWords::default());
     }
     if has("complete") {
-        return Err(block.error("'format=yes' and 'format=complete' are mutually exclusive.".into()));
+        return Err(block.error("'format=yes' and 'format=complete' are mutually exclusive."));
     }
     if has("limited") && !has("only") {
         let message = "'format=limited' can only be used with 'format=only'";
-        return Err(block.error(message.into()).help("use `format=(yes,limited,only)`"));
+        return Err(block.error(message).help("use `format=(yes,limited,only)`"));
     }
     let loops = block
         .params
         .iter()
         .any(|(row, _)| row.name.starts_with("for") && row.name != "format");
     if has("once") && !loops {
-        return Err(block.error("'format=once' can only be used with 'forxxx=' parameters".into()));
+        return Err(block.error("'format=once' can only be used with 'forxxx=' parameters"));
     }
     Ok(FormatWords {
         tree: Some(match () {

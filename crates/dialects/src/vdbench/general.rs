@@ -1,6 +1,6 @@
 //! General parameters: those before any definition.
 
-use super::blocks::Block;
+use super::blocks::{Block, invalid};
 use super::commands::Commands;
 use super::data::parse_dedup;
 use super::definitions::General;
@@ -19,7 +19,7 @@ pub(super) fn parse_general(block: &Block) -> Result<General, Diagnostic> {
     };
     let count: Option<u64> = digits.parse().ok();
     if repeat.is_some() && count.is_none_or(|count| count == 0) {
-        return Err(block.error(format!("Invalid contents for 'loop=': {}", repeat.unwrap_or_default())));
+        return Err(block.invalid("loop", repeat.unwrap_or_default()));
     }
     Ok(General {
         format: block.item("formatsds").map(|item| item.single_value().starts_with('y')),
@@ -29,14 +29,10 @@ pub(super) fn parse_general(block: &Block) -> Result<General, Diagnostic> {
         dedup: parse_dedup(block)?,
         pattern: None,
         data_errors: parse_data_errors(block)?,
-        concatenates: block
-            .item("concatenatesds")
-            .is_some_and(|item| item.single_value().starts_with('y')),
+        concatenates: block.is_yes("concatenatesds"),
         monitor: block.item("monitor").map(Item::single_value),
         commands: Commands::read(block)?,
-        create_anchors: block
-            .item("create_anchors")
-            .is_some_and(|item| item.single_value().starts_with('y')),
+        create_anchors: block.is_yes("create_anchors"),
         repeats: count.filter(|_| unit.is_empty()),
         repeat_seconds: count.filter(|_| !unit.is_empty()).map(|count| count * factor),
     })
@@ -45,9 +41,7 @@ pub(super) fn parse_general(block: &Block) -> Result<General, Diagnostic> {
 fn parse_compratio(block: &Block) -> Result<f64, Diagnostic> {
     match block.number("compratio")?.unwrap_or(1.0) {
         ratio if ratio >= 1.0 => Ok(ratio),
-        ratio => Err(block
-            .error(format!("Invalid contents for 'compratio=': {ratio}"))
-            .help("use 1 or more")),
+        ratio => Err(block.invalid("compratio", ratio).help("use 1 or more")),
     }
 }
 
@@ -59,12 +53,9 @@ fn parse_data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
     match item.numbers("data_errors")?.as_deref() {
         None => Ok(None),
         Some([count]) if *count >= 1.0 && count.fract() == 0.0 => Ok(Some(*count as u64)),
-        Some(_) => Err(Diagnostic::new(format!(
-            "Invalid contents for 'data_errors=': {}",
-            item.expanded_values().join(",")
-        ))
-        .at(item.at.clone())
-        .help("set the number of errors that ends a run, 1 or more, without seconds")),
+        Some(_) => Err(item
+            .error(invalid("data_errors", item.expanded_values().join(",")))
+            .help("set the number of errors that ends a run, 1 or more, without seconds")),
     }
 }
 
@@ -86,7 +77,7 @@ fn parse_histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
             .and_then(|factor| digits.parse::<u64>().ok()?.checked_mul(factor))
             .filter(|limit| *limit > 0)
         else {
-            return Err(block.error(format!("Invalid contents for 'histogram=': {word}")));
+            return Err(block.invalid("histogram", word));
         };
         match limits.last().copied() {
             Some(last) if limit <= last => step = Some(limit),

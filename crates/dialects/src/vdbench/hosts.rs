@@ -4,7 +4,6 @@ use super::VdbenchEnv;
 use super::blocks::Block;
 use super::commands::Commands;
 use super::definitions::{Parameters, Sd, Wd};
-use super::lower::unsupported_run;
 use super::runs::Run;
 use super::scan::{Item, Value};
 use super::table::Section;
@@ -78,9 +77,7 @@ fn expand_client_labels(block: &Block) -> Result<Vec<String>, Diagnostic> {
         Some(count) if (1.0..=MAX_CLIENTS).contains(&count) => Ok((0..count as u64)
             .map(|number| format!("{}_cl{number}", block.name))
             .collect()),
-        Some(count) => Err(block
-            .error(format!("Invalid contents for 'clients=': {count}"))
-            .help(format!("use 1 to {MAX_CLIENTS}"))),
+        Some(count) => Err(block.invalid("clients", count).help(format!("use 1 to {MAX_CLIENTS}"))),
     }
 }
 
@@ -257,8 +254,7 @@ impl Parameters {
         }
         let is_ordered = |wd: &&Wd| wd.stride.is_some() || wd.streams.is_some();
         if let Some(wd) = wds_on_sd().find(|wd| count(wd) > 1 && is_ordered(wd)) {
-            return Err(unsupported_run(
-                run,
+            return Err(run.unsupported(
                 &format!(
                     "`stride=` or `streams=` of wd={} on sd={} from several hosts",
                     wd.name, sd.name

@@ -95,10 +95,7 @@ pub fn lower_all(
 }
 
 pub(super) fn grids(interval: u64) -> Vec<Grid> {
-    let grid = |seconds, scope| Grid {
-        length_ns: Nanos::secs(seconds),
-        scope,
-    };
+    let grid = |seconds, scope| Grid::new(Nanos::secs(seconds), scope);
     vec![grid(1, GridScope::Job), grid(interval, GridScope::Stream)]
 }
 
@@ -262,8 +259,7 @@ impl<'a> Lowering<'a> {
         let ends_at_eof = |job: &Job| job.stop.passes.is_some();
         let has_several_hosts = sds_of_hosts.iter().any(|(_, rank)| *rank != sds_of_hosts[0].1);
         if has_several_hosts && jobs.iter().any(ends_at_eof) && !jobs.iter().all(ends_at_eof) {
-            return Err(unsupported_run(
-                run,
+            return Err(run.unsupported(
                 "`seekpct=eof` together with other work on several hosts",
                 "move it to a separate run",
             ));
@@ -273,8 +269,7 @@ impl<'a> Lowering<'a> {
             if let [single] = eof_jobs[..] {
                 jobs[single].ends_with.jobs = (0..jobs.len() as u32).filter(|job| *job != single as u32).collect();
             } else if !eof_jobs.is_empty() {
-                return Err(unsupported_run(
-                    run,
+                return Err(run.unsupported(
                     "several SDs with `seekpct=eof` together with others",
                     "move them to a separate run",
                 ));
@@ -306,8 +301,7 @@ impl<'a> Lowering<'a> {
             { sds_of_hosts.iter() }.all(|(_, rank)| generators(wd, *rank) == generators(wd, sds_of_hosts[0].1))
         };
         if !run.workloads.iter().all(|(wd, _)| has_same_generators(wd)) {
-            return Err(unsupported_run(
-                run,
+            return Err(run.unsupported(
                 "`skew=` under `iorate=max` on hosts with different workloads",
                 "set a rate for the run, or use every WD on every host, on the same number of SDs",
             ));
@@ -321,12 +315,6 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn build_stop(&self, run: &Run, workers: u64) -> Result<Stop, Diagnostic> {
-        let elapsed = run.elapsed.unwrap_or(0);
-        let measured = match (run.ends_with_data(), run.warmup) {
-            (true, warmup) => elapsed + warmup,
-            (false, 0) => elapsed - run.interval,
-            (false, _) => elapsed,
-        };
         let eof_workload_count = run.workloads.iter().filter(|(wd, _)| wd.seekpct < 0).count();
         if eof_workload_count > 0 && eof_workload_count < run.workloads.len() {
             let separate = run.sds.iter().all(|sd| {
@@ -334,16 +322,12 @@ impl<'a> Lowering<'a> {
                 workloads_on_sd().all(|(wd, _)| wd.seekpct < 0) || workloads_on_sd().all(|(wd, _)| wd.seekpct >= 0)
             });
             if !separate {
-                return Err(unsupported_run(
-                    run,
-                    "workloads with and without `seekpct=eof` on one SD",
-                    "use separate SDs",
-                ));
+                return Err(run.unsupported("workloads with and without `seekpct=eof` on one SD", "use separate SDs"));
             }
         }
         let bytes = self.byte_limit(run)?;
         Ok(Stop {
-            after_ns: Some(Nanos::secs(measured)),
+            after_ns: Some(Nanos::secs(run.measured_seconds().unwrap_or(0))),
             bytes: bytes.map(|bytes| Bytes(bytes / workers.max(1))),
             ..Stop::default()
         })
@@ -466,11 +450,7 @@ impl<'a> Lowering<'a> {
     ) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
         let streams = wd.streams.unwrap_or(1);
         if run.workloads.len() > 1 {
-            return Err(unsupported_run(
-                run,
-                "`streams=` together with other workloads",
-                "move it to a separate run",
-            ));
+            return Err(run.unsupported("`streams=` together with other workloads", "move it to a separate run"));
         }
         if run.rate != RunRate::Max {
             return Err(Diagnostic::new("Use of the streams= parameter requires iorate=max"));
@@ -483,8 +463,7 @@ impl<'a> Lowering<'a> {
             return Err(Diagnostic::new(message));
         }
         let Transfer::One(block) = wd.xfersize else {
-            return Err(unsupported_run(
-                run,
+            return Err(run.unsupported(
                 "`streams=` with several transfer sizes",
                 "set `xfersize=` to a single size",
             ));
@@ -583,8 +562,7 @@ impl<'a> Lowering<'a> {
         let access = access(run, wd)?;
         let is_random = wd.seekpct == 100 && wd.stride.is_none();
         if regions.len() > 1 && (!is_random || wd.poisson.is_some()) {
-            return Err(unsupported_run(
-                run,
+            return Err(run.unsupported(
                 "a `range=` or `hotband=` beyond 100 % with sequential work or `poisson`",
                 "use two SDs",
             ));
@@ -660,10 +638,6 @@ pub(super) fn share_by_counting(worker: &mut Worker, rank: Option<usize>) {
     let weight = worker.streams.iter().map(|stream| stream.weight).sum();
     let (id, pause_ns) = (flow_id(rank), Nanos(0));
     worker.streams[0].flow = Some(Flow { id, weight, pause_ns });
-}
-
-pub(super) fn unsupported_run(run: &Run, what: &str, help: &str) -> Diagnostic {
-    Diagnostic::new(format!("rd={}: not supported: {what}", run.name)).help(help.to_owned())
 }
 
 fn size_on_other_hosts(sd: &Sd) -> Diagnostic {

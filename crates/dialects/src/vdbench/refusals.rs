@@ -1,6 +1,5 @@
 //! Refuses runs with settings that cannot be honoured.
 
-use super::lower::unsupported_run;
 use super::runs::{Run, RunRate};
 use crate::Diagnostic;
 
@@ -23,22 +22,14 @@ fn unsupported_priorities(run: &Run) -> Option<&'static str> {
 
 pub(super) fn check_supported(run: &Run) -> Result<(), Diagnostic> {
     if let Some(reason) = unsupported_priorities(run) {
-        return Err(unsupported_run(
-            run,
-            reason,
-            "set a rate in the RD, and shares (`skew=`) in its WDs",
-        ));
+        return Err(run.unsupported(reason, "set a rate in the RD, and shares (`skew=`) in its WDs"));
     }
     if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) {
         let message = "transfers that are not multiples of `dedupunit=`";
-        return Err(unsupported_run(
-            run,
-            message,
-            "set `dedupunit=` to a size that divides them",
-        ));
+        return Err(run.unsupported(message, "set `dedupunit=` to a size that divides them"));
     }
     if run.elapsed.is_none() && run.files.is_none() {
-        return Err(unsupported_run(run, "a run that would not end", "set `elapsed=`"));
+        return Err(run.unsupported("a run that would not end", "set `elapsed=`"));
     }
     Ok(())
 }

@@ -6,76 +6,77 @@ use std::sync::Arc;
 use model::Nanos;
 use model::plan::{ErrorPolicy, Phases};
 
-use super::blocks::Block;
+use super::blocks::{Block, invalid};
 use super::commands::Commands;
 use super::data::Dedup;
 use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
 use super::file_runs::{FileLoad, FileRun};
 use super::files::{FormatWords, OPERATIONS};
-use super::lower::unsupported_run;
 use super::notes::explain_remark;
 use super::values::{MAX_RATE, format_loop_value, format_rate};
-use super::workloads::{find_named, matches_name};
+use super::workloads::{divide_skew, find_named};
 use crate::Diagnostic;
 
-/// One run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Run {
-    /// Its name in reports.
-    pub name: String,
-    /// Operations per second.
-    pub rate: RunRate,
-    /// The rate that a simulation shows: the first rate of a list.
-    pub first_rate: RunRate,
-    /// Seconds; `None` for the lay-out.
-    pub elapsed: Option<u64>,
-    /// Seconds.
-    pub interval: u64,
-    /// Seconds; 0: the first interval is the warm-up.
-    pub warmup: u64,
-    /// Seconds to wait after it.
-    pub pause: u64,
-    /// How arrivals are spaced.
-    pub distribution: String,
-    /// All operations of a second are due at its start.
-    pub at_once: bool,
-    /// Rates of a list over time, with their seconds.
-    pub course: Vec<(f64, u64)>,
-    /// `maxdata=` and related parameters.
-    pub maxdata: Option<MaxData>,
-    /// `openflags=` of the RD.
-    pub flags: Vec<String>,
-    /// Its workloads with their share of the operations in percent.
-    pub workloads: Vec<(Wd, f64)>,
-    /// Its SDs in order of definition.
-    pub sds: Vec<Sd>,
-    /// Compression ratio of written data.
-    pub compratio: f64,
-    /// Duplicates in written data.
-    pub dedup: Option<Dedup>,
-    /// True if a workload has a share of its own, so shares are also enforced under `max`.
-    pub controlled: bool,
-    /// Varying parameters, in the form of reports.
-    pub loops: Vec<(String, String)>,
-    /// True if the RD sets `threads=`.
-    pub has_threads_loop: bool,
-    /// Points of a curve in percent, for the run that finds its base.
-    pub points: Vec<f64>,
-    /// True for a point of a curve.
-    pub is_point: bool,
-    /// `data_errors=`.
-    pub on_error: ErrorPolicy,
-    /// `stopcurve=`.
-    pub stopcurve: Option<f64>,
-    /// Its work on trees of files.
-    pub files: Option<FileRun>,
-    /// Commands before and after it.
-    pub commands: Commands,
+with_defaults! {
+    /// One run.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Run {
+        /// Its name in reports.
+        pub name: String,
+        /// Operations per second.
+        pub rate: RunRate,
+        /// The rate that a simulation shows: the first rate of a list.
+        pub first_rate: RunRate,
+        /// Seconds; `None` for the lay-out.
+        pub elapsed: Option<u64>,
+        /// Seconds.
+        pub interval: u64 = 1,
+        /// Seconds; 0: the first interval is the warm-up.
+        pub warmup: u64,
+        /// Seconds to wait after it.
+        pub pause: u64,
+        /// How arrivals are spaced.
+        pub distribution: String,
+        /// All operations of a second are due at its start.
+        pub at_once: bool,
+        /// Rates of a list over time, with their seconds.
+        pub course: Vec<(f64, u64)>,
+        /// `maxdata=` and related parameters.
+        pub maxdata: Option<MaxData>,
+        /// `openflags=` of the RD.
+        pub flags: Vec<String>,
+        /// Its workloads with their share of the operations in percent.
+        pub workloads: Vec<(Wd, f64)>,
+        /// Its SDs in order of definition.
+        pub sds: Vec<Sd>,
+        /// Compression ratio of written data.
+        pub compratio: f64 = 1.0,
+        /// Duplicates in written data.
+        pub dedup: Option<Dedup>,
+        /// True if a workload has a share of its own, so shares are also enforced under `max`.
+        pub controlled: bool,
+        /// Varying parameters, in the form of reports.
+        pub loops: Vec<(String, String)>,
+        /// True if the RD sets `threads=`.
+        pub has_threads_loop: bool,
+        /// Points of a curve in percent, for the run that finds its base.
+        pub points: Vec<f64>,
+        /// True for a point of a curve.
+        pub is_point: bool,
+        /// `data_errors=`.
+        pub on_error: ErrorPolicy,
+        /// `stopcurve=`.
+        pub stopcurve: Option<f64>,
+        /// Its work on trees of files.
+        pub files: Option<FileRun>,
+        /// Commands before and after it.
+        pub commands: Commands,
+    }
 }
 
 /// The rates of `distribution=variable` and `spike`: pairs of a rate and its seconds. Percentages
 /// are of the highest rate, or of `elapsed=`.
-fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
+fn parse_rate_steps(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
     const MAX_SECONDS: u64 = 3600;
     if !["variable", "spike"].contains(&rd.distribution.as_str()) {
         return Ok(Vec::new());
@@ -123,7 +124,7 @@ pub(super) fn parse_max_data(block: &Block) -> Result<Option<MaxData>, Diagnosti
     for name in ["maxdata", "maxdataread", "maxdatawritten"] {
         let Some(bytes) = block.number(name)? else { continue };
         if bytes <= 0.0 {
-            let error = block.error(format!("Invalid contents for '{name}=': {bytes}"));
+            let error = block.invalid(name, bytes);
             return Err(error.help("specify bytes, or up to 100 times the size of the SDs"));
         }
         if let Some(MaxData { name: other_name, .. }) = max_data.replace(MaxData { name, bytes }) {
@@ -137,9 +138,10 @@ pub(super) fn parse_max_data(block: &Block) -> Result<Option<MaxData>, Diagnosti
 }
 
 /// The rate of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RunRate {
     /// As fast as possible.
+    #[default]
     Max,
     /// The same, to find the base of a curve.
     Curve,
@@ -221,18 +223,9 @@ fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
 fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Parameters) -> Result<Run, String> {
     let mut wds = wds.to_vec();
     if !sds.is_empty() {
-        let mut names = BTreeSet::new();
-        for wanted in sds {
-            let mut matching_sds = { parameters.sds.iter() }
-                .filter(|sd| matches_name(wanted, &sd.name))
-                .peekable();
-            let is_missing = matching_sds.peek().is_none();
-            names.extend(matching_sds.map(|sd| sd.name.clone()));
-            if is_missing {
-                return Err(format!("Could not find sd={wanted} for rd={}", rd.name));
-            }
-        }
-        let names = Arc::new(names);
+        let sds = find_named(sds, &parameters.sds, |sd| &sd.name)
+            .map_err(|wanted| format!("Could not find sd={wanted} for rd={}", rd.name))?;
+        let names: Arc<BTreeSet<String>> = Arc::new(sds.into_iter().map(|sd| sd.name).collect());
         wds.iter_mut().for_each(|wd| wd.sds = Arc::clone(&names));
     }
     if let Some(wd) = wds.iter().find(|wd| wd.sds.is_empty()) {
@@ -240,23 +233,16 @@ fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Para
     }
     let controlled = wds.iter().any(|wd| wd.skew.is_some() || wd.priority.is_some());
     check_priorities(rd, &wds)?;
-    let fixed: f64 = wds.iter().filter_map(|wd| wd.skew).sum();
-    let open = wds.iter().filter(|wd| wd.skew.is_none()).count();
-    let share_per_open = if open > 0 {
-        (100.0 - fixed).max(0.0) / open as f64
-    } else {
-        0.0
-    };
-    let total = fixed + share_per_open * open as f64;
+    let (workloads, total) = divide_skew(wds, |wd| wd.skew);
     if rd.fwds.is_empty() && (total - 100.0).abs() > 0.0001 {
         return Err(format!("rd={}: Total skew must add up to 100: {total:.2}", rd.name));
     }
     let used = parameters
         .sds
         .iter()
-        .filter(|sd| wds.iter().any(|wd| wd.sds.contains(&sd.name)));
+        .filter(|sd| workloads.iter().any(|(wd, _)| wd.sds.contains(&sd.name)));
     let first = rd.rates.first().copied().unwrap_or(MAX_RATE);
-    let course = course(rd)?;
+    let course = parse_rate_steps(rd)?;
     let rate = match course.is_empty() {
         true => decode_rate(first),
         false => RunRate::Variable,
@@ -279,25 +265,19 @@ fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Para
         commands: rd.commands.clone(),
         flags: rd.flags.clone(),
         sds: used.cloned().collect(),
-        workloads: wds
-            .into_iter()
-            .map(|wd| (wd.skew.unwrap_or(share_per_open), wd))
-            .map(|(share, wd)| (wd, share))
-            .collect(),
+        workloads,
         compratio: parameters.general.compratio,
         dedup: parameters.general.dedup,
         controlled,
-        loops: Vec::new(),
-        has_threads_loop: false,
         points: if rate == RunRate::Curve {
             rd.curve.clone()
         } else {
             Vec::new()
         },
-        is_point: false,
         stopcurve: rd.stopcurve,
         on_error: parameters.general.error_policy(),
         files: FileRun::from_rd(rd, parameters)?,
+        ..Run::default()
     })
 }
 
@@ -377,14 +357,12 @@ fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
     match field {
         "totalsize" | "wss" if value < 1.0 => {
             return Err(format!(
-                "rd={}: Invalid contents for '{field}=': {shown}; specify a number of bytes",
-                run.name
+                "rd={}: {}; specify a number of bytes",
+                run.name,
+                invalid(field, shown)
             ));
         }
         "iorate" | "fwdrate" => run.rate = decode_rate(value),
-        "xfersize" if !(1.0..2_147_483_648.0).contains(&value) => {
-            return Err(format!("rd={}: Invalid contents for 'xfersize=': {value}", run.name));
-        }
         "xfersize" => wds.for_each(|wd| wd.xfersize = Transfer::One(value as u64)),
         "rdpct" => wds.for_each(|wd| wd.rdpct = value.abs() as u32),
         "seekpct" => wds.for_each(|wd| {
@@ -393,26 +371,25 @@ fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
         }),
         "rhpct" => wds.for_each(|wd| wd.hits.0 = value.abs()),
         "whpct" => wds.for_each(|wd| wd.hits.1 = value.abs()),
-        "threads" if !(1.0..=65_536.0).contains(&value) => {
-            return Err(format!("rd={}: Invalid contents for 'threads=': {value}", run.name));
-        }
         "threads" => {
             run.sds.iter_mut().for_each(|sd| sd.threads = value as u32);
             run.has_threads_loop = true;
         }
         "hitarea" => run.sds.iter_mut().for_each(|sd| sd.hitarea = value as u64),
-        "compratio" if value < 1.0 => {
-            return Err(format!("rd={}: Invalid contents for 'compratio=': {value}", run.name));
-        }
         "compratio" => run.compratio = value,
         // Those of file systems are only shown.
         _ => {}
     }
-    match field {
-        "rdpct" | "seekpct" | "rhpct" | "whpct" if value.abs() > 100.0 => {
-            Err(format!("rd={}: Invalid contents for '{field}=': {value}", run.name))
-        }
-        _ => Ok(()),
+    let is_valid = match field {
+        "xfersize" => (1.0..2_147_483_648.0).contains(&value),
+        "threads" => (1.0..=65_536.0).contains(&value),
+        "compratio" => value >= 1.0,
+        "rdpct" | "seekpct" | "rhpct" | "whpct" => value.abs() <= 100.0,
+        _ => true,
+    };
+    match is_valid {
+        true => Ok(()),
+        false => Err(format!("rd={}: {}", run.name, invalid(field, value))),
     }
 }
 
@@ -492,6 +469,19 @@ impl Run {
         })
     }
 
+    /// Seconds until it ends.
+    pub(super) fn measured_seconds(&self) -> Option<u64> {
+        self.elapsed.map(|elapsed| match (self.ends_with_data(), self.warmup) {
+            (true, warmup) => elapsed + warmup,
+            (false, 0) => elapsed - self.interval,
+            (false, _) => elapsed,
+        })
+    }
+
+    pub(super) fn unsupported(&self, what: &str, help: &str) -> Diagnostic {
+        Diagnostic::new(format!("rd={}: not supported: {what}", self.name)).help(help)
+    }
+
     /// Its phases; a run that may end before the warm-up does has no warm-up.
     pub(super) fn phases(&self, can_end_early: bool) -> Phases {
         Phases {
@@ -518,19 +508,14 @@ impl Run {
             // None of these bytes are ever transferred.
             ("maxdataread", ..) if all_read(0.0) => Ok(None),
             ("maxdatawritten", ..) if all_read(100.0) => Ok(None),
-            ("maxdataread", ..) if !all_read(100.0) => Err(unsupported_run(
-                self,
-                "`maxdataread=` together with writes",
-                "use `maxdata=`",
-            )),
-            ("maxdatawritten", ..) if !all_read(0.0) => Err(unsupported_run(
-                self,
-                "`maxdatawritten=` together with reads",
-                "use `maxdata=`",
-            )),
+            ("maxdataread", ..) if !all_read(100.0) => {
+                Err(self.unsupported("`maxdataread=` together with writes", "use `maxdata=`"))
+            }
+            ("maxdatawritten", ..) if !all_read(0.0) => {
+                Err(self.unsupported("`maxdatawritten=` together with reads", "use `maxdata=`"))
+            }
             (_, times, Some(size)) if times <= 100.0 => Ok(Some((size as f64 * times) as u64)),
-            (_, times, None) if times <= 100.0 => Err(unsupported_run(
-                self,
+            (_, times, None) if times <= 100.0 => Err(self.unsupported(
                 &format!("`{name}={times}` on files"),
                 "specify a number of bytes above 100",
             )),

@@ -1,5 +1,6 @@
 //! The lexical grammar: files to lines, lines to `keyword=value` items.
 
+use super::blocks::invalid;
 use super::notes::find_remark_after_comma;
 use super::table::{self, Section};
 use super::{VdbenchEnv, values};
@@ -56,7 +57,7 @@ fn copied(heading: &'static str, file: &str) -> CopiedLines {
 
 /// The contents of parameter files.
 #[derive(Debug)]
-pub struct Scanned {
+pub struct ScannedFiles {
     /// The items of all files, in order.
     pub items: Vec<Item>,
     /// The files as read.
@@ -83,7 +84,7 @@ pub fn scan(
     variables: &[(String, String)],
     plus: Option<&str>,
     env: &mut dyn VdbenchEnv,
-) -> Result<Scanned, Diagnostic> {
+) -> Result<ScannedFiles, Diagnostic> {
     let mut copies = Vec::new();
     let mut expansion = Expansion {
         variables,
@@ -133,7 +134,7 @@ pub fn scan(
     notes.extend(unused.map(|((name, value), _)| {
         format!("the variable `{name}={value}` of the command line has no effect: no line contains ${name}")
     }));
-    Ok(Scanned { items, copies, notes })
+    Ok(ScannedFiles { items, copies, notes })
 }
 
 /// The lines of a file without comments and remarks, with variables and includes replaced.
@@ -321,7 +322,7 @@ fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
     Ok(items)
 }
 
-/// Splits a text where `at` says so, outside of quotes; each piece has the character before it.
+/// Splits a text where `at` is true, outside of quotes; each piece has the character before it.
 fn split_pieces(text: &str, at: impl Fn(char, usize) -> bool) -> Vec<(&str, Option<char>)> {
     let (mut quoted, mut depth, mut from, mut before) = (false, 0usize, 0, None);
     let mut pieces = Vec::new();
@@ -360,6 +361,10 @@ fn split_atoms(value: &str) -> Vec<Value> {
 }
 
 impl Item {
+    pub(super) fn error(&self, what: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(what).at(self.at.clone())
+    }
+
     /// The row of the keyword in a section.
     pub fn row(&self, section: Section) -> Option<&'static table::Row> {
         table::find(section, &self.keyword)
@@ -379,9 +384,8 @@ impl Item {
                 .flatten()
         };
         if let Some(large) = { self.values.iter() }.find(|value| !value.quoted && values::is_too_large(&value.text)) {
-            let message = format!("Invalid contents for '{name}=': {} is too large", large.text);
-            let help = format!("the largest number is {}", values::MAX_NUMBER);
-            return Err(Diagnostic::new(message).at(self.at.clone()).help(help));
+            let error = self.error(invalid(name, format!("{} is too large", large.text)));
+            return Err(error.help(format!("the largest number is {}", values::MAX_NUMBER)));
         }
         let is_step =
             |index: usize| index == 2 && self.values[1].ends_range && self.values[2].text.eq_ignore_ascii_case("d");
@@ -395,7 +399,7 @@ impl Item {
             .find(|(index, value)| number(value).is_none() && !is_step(*index))
         {
             let message = format!("Mix of alpha and numeric values not allowed: ({name}) {}", text.text);
-            return Err(Diagnostic::new(message).at(self.at.clone()));
+            return Err(self.error(message));
         }
         let Some(place) = self.values.iter().position(|value| value.ends_range) else {
             return Ok(Some(self.values.iter().filter_map(number).collect()));
@@ -408,8 +412,7 @@ impl Item {
         };
         let message = format!("Invalid range of values for '{name}='");
         let help = "write (FIRST-LAST,STEP), or (FIRST-LAST,d) to double or halve";
-        all.map(Some)
-            .ok_or_else(|| Diagnostic::new(message).at(self.at.clone()).help(help))
+        all.map(Some).ok_or_else(|| self.error(message).help(help))
     }
 
     /// The values as words, ranges of names resolved.

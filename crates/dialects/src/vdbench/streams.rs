@@ -15,7 +15,6 @@ use model::{Bytes, Nanos, PerDirection};
 
 use super::data::content;
 use super::definitions::{Sd, Transfer, Wd};
-use super::lower::unsupported_run;
 use super::runs::{Run, RunRate};
 use crate::Diagnostic;
 
@@ -90,7 +89,7 @@ pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
     Ok(match (wd.stride, wd.seekpct) {
         (Some((min, max)), 1..) if min == max => sequential(Advance::Length { skip: min as i64 }, AtEnd::Wrap),
         (Some((min, max)), 1..) if min < max => sequential(Advance::RandomGap { min, max }, AtEnd::Wrap),
-        (Some(_), 1..) => return Err(unsupported_run(run, "a `stride=` that falls", "use `stride=(min,max)`")),
+        (Some(_), 1..) => return Err(run.unsupported("a `stride=` that falls", "use `stride=(min,max)`")),
         (_, ..0) => sequential(Advance::Length { skip: 0 }, AtEnd::Finish),
         (_, 0) => sequential(Advance::Length { skip: 0 }, AtEnd::Wrap),
         (None, 100..) => Access::Random { placement: uniform },
@@ -177,11 +176,7 @@ pub(super) fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<
             }
             let count = (max - min) / align.max(&512) + 1;
             if count > MAX_SIZES {
-                return Err(unsupported_run(
-                    run,
-                    "an `xfersize=` of more than 4096 sizes",
-                    "use a larger step",
-                ));
+                return Err(run.unsupported("an `xfersize=` of more than 4096 sizes", "use a larger step"));
             }
             let entries = (0..count)
                 .map(|number| entry(min + number * align, 100.0 / count as f64))

@@ -2,6 +2,7 @@
 //! `docs/vdbench.md`.
 
 use super::rows::ROWS;
+pub use crate::Status;
 
 /// A group of parameters, in the order in which files have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,17 +23,6 @@ pub enum Section {
     Fwd,
     /// `rd=`.
     Rd,
-}
-
-/// Support of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Implemented.
-    Supported,
-    /// Parsed and checked, but ignored, for this reason.
-    WithoutEffect(&'static str),
-    /// Refused at run time, for this reason. `-s` still prints the plan.
-    Refused(&'static str),
 }
 
 /// The kind of runs.

@@ -6,7 +6,7 @@ use std::path::Path;
 use model::plan::{EngineKind, KeyBlocks, KeyJournal, TreeKeyBlocks, Verify, VerifyMethod, Worker};
 
 use super::VdbenchEnv;
-use super::blocks::Block;
+use super::blocks::{Block, invalid};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::file_runs::FileRun;
 use super::files::{Fsd, Fwd, OPERATIONS};
@@ -127,10 +127,9 @@ impl Validation {
                     Some((_, letter)) => letter.to_string(),
                     None if number == 0 && word == "yes" => String::new(),
                     None => {
-                        let message = format!("Invalid contents for '{field}=': {word}");
                         let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
                         let help = format!("it takes yes, no, {}", names.join(", "));
-                        return Err(locate(Diagnostic::new(message).help(help)));
+                        return Err(locate(Diagnostic::new(invalid(field, word)).help(help)));
                     }
                 };
                 let shown = format!("{field}={word}");

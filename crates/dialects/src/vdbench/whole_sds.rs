@@ -6,16 +6,15 @@ use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
     AllocateMode, ErrorPolicy, Extent, Job, Pattern, Plan, Prepare, Region, Step, Stop, Stream, StreamTarget, Target,
-    TargetCleanup, TargetId, TargetKind,
+    TargetCleanup, TargetKind,
 };
 use model::{Bytes, Direction};
 
 use super::VdbenchEnv;
-use super::commands::Commands;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::lower::{JobLabel, Lowered, create_worker, derive_seed, end_on_failure, grids, origin, target_rules};
-use super::runs::{Run, RunRate};
+use super::runs::Run;
 use super::streams::gcd;
 
 /// The lay-out of a file that is too short begins at a multiple of this, for direct I/O.
@@ -59,7 +58,7 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
 }
 
 /// One pass over an SD.
-struct WholeSd {
+struct SdPass {
     sd: Sd,
     mix: Mix,
     depth: u32,
@@ -70,18 +69,16 @@ struct WholeSd {
 }
 
 /// A plan of one pass over each of these SDs.
-fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u64) -> Lowered {
+fn whole_sds(name: &str, passes: Vec<SdPass>, parameters: &Parameters, seed: u64) -> Lowered {
     let general = &parameters.general;
-    let job = |(number, pass): (usize, &WholeSd)| {
+    let job = |(number, pass): (usize, &SdPass)| {
         let sequential = Sequential {
             advance: Advance::Length { skip: 0 },
             at_end: AtEnd::Finish,
             ..Sequential::default()
         };
         let stream = Stream {
-            target: StreamTarget::One {
-                target: TargetId(number as u32),
-            },
+            target: StreamTarget::one(number as u32),
             region: Region {
                 base: Extent::bytes(pass.region.0),
                 length: Some(Extent::bytes(pass.region.1)),
@@ -115,14 +112,14 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
     };
     let mut jobs: Vec<Job> = passes.iter().enumerate().map(job).collect();
     end_on_failure(&mut jobs);
-    let target = |pass: &WholeSd| Target {
+    let target = |pass: &SdPass| Target {
         path: pass.sd.lun.clone(),
         kind: TargetKind::Path,
         prepare: pass.prepare.clone(),
         at_end: TargetCleanup::Keep,
     };
     let workload_of = jobs.iter().map(|_| vec![vec![0]]).collect();
-    let build_label = |pass: &WholeSd| JobLabel {
+    let build_label = |pass: &SdPass| JobLabel {
         report_files: vec![pass.sd.name.clone()],
         rank: None,
     };
@@ -169,7 +166,7 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
             divisor if from > 0 && divisor >= key.max(SECTOR) => divisor,
             _ => rounded_block,
         };
-        WholeSd {
+        SdPass {
             sd: format.sd.clone(),
             mix: Mix::WRITES,
             depth: 2,
@@ -204,7 +201,7 @@ pub fn recovery_plan(sds: &[Sd], parameters: &Parameters, env: &dyn VdbenchEnv, 
         let at_once = (1..=(MAX_BLOCK / key).max(1))
             .rev()
             .find(|keys_at_once| keys.is_multiple_of(*keys_at_once));
-        WholeSd {
+        SdPass {
             sd: sd.clone(),
             mix: Mix::READS,
             depth: sd.threads,
@@ -246,30 +243,10 @@ impl Run {
         };
         Run {
             name: name.into(),
-            rate: RunRate::Max,
-            first_rate: RunRate::Max,
-            elapsed: None,
-            interval: 1,
-            warmup: 0,
-            pause: 0,
             distribution: "exponential".into(),
-            at_once: false,
-            course: Vec::new(),
-            maxdata: None,
-            flags: Vec::new(),
             workloads: vec![(wd, 100.0)],
             sds,
-            compratio: 1.0,
-            dedup: None,
-            controlled: false,
-            loops: Vec::new(),
-            has_threads_loop: false,
-            points: Vec::new(),
-            is_point: false,
-            stopcurve: None,
-            on_error: ErrorPolicy::default(),
-            files: None,
-            commands: Commands::default(),
+            ..Run::default()
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::blocks::Block;
 use super::definitions::{Parameters, Sd, Transfer, Wd, parse_flags, parse_range};
-use super::files::parse_threads;
+use super::files::check_threads;
 use super::hosts::parse_selected_labels;
 use super::values::MAX_RATE;
 use crate::Diagnostic;
@@ -42,17 +42,18 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
     let stride = match block.numbers("stride")?[..] {
         [] => None,
         [min, max] => Some((min as u64, max as u64)),
-        _ => return Err(block.error("stride= requires two parameters: 'stride=(min,max)'".into())),
+        _ => return Err(block.error("stride= requires two parameters: 'stride=(min,max)'")),
     };
     let streams = block.number("streams")?.map(|streams| streams as u32);
     if streams.is_some_and(|streams| streams < 2) {
-        return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
+        return Err(block.error("'streams=' parameter must specific a minimum of two streams"));
     }
-    let threads = block.item("threads").map(|_| parse_threads(block, 1.0)).transpose()?;
+    let threads = block.number("threads")?;
+    let threads = threads.map(|threads| check_threads(block, threads)).transpose()?;
     if threads.is_some() && !parameters.general.concatenates {
         let message =
             "Workload Definition (WD) level thread= parameter may only be used together with 'concatenatesds=yes'";
-        return Err(block.error(message.into()));
+        return Err(block.error(message));
     }
     let (seekpct, poisson) = seek(block)?;
     let hotband = parse_range(block, "hotband")?;
@@ -109,16 +110,14 @@ fn parse_rate(block: &Block) -> Result<(Option<f64>, Option<u32>), Diagnostic> {
     let is_count = |number: f64| (1.0..=1e6).contains(&number) && number.fract() == 0.0;
     match (rate, priority) {
         (Some(_), None) => {
-            return Err(block.error("A workload with iorate= also must have  priority= specified.".into()));
+            return Err(block.error("A workload with iorate= also must have  priority= specified."));
         }
         (Some(rate), _) if !(rate > 0.0 && rate < MAX_RATE) => {
-            return Err(block
-                .error(format!("Invalid contents for 'iorate=': {rate}"))
-                .help("specify operations per second"));
+            return Err(block.invalid("iorate", rate).help("specify operations per second"));
         }
         (_, Some(priority)) if !is_count(priority) => {
             return Err(block
-                .error(format!("Invalid contents for 'priority=': {priority}"))
+                .invalid("priority", priority)
                 .help("use 1 for the highest priority, or a larger number"));
         }
         (Some(_), _) if block.item("skew").is_some() => {
@@ -143,14 +142,12 @@ fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
     let word = item.single_value().to_ascii_lowercase();
     let percent = match item.numbers("seekpct")? {
         Some(numbers) if numbers == [-1.0] && word == "-1" => -1,
-        Some(_) if word.starts_with('-') => {
-            return Err(block.error(format!("Invalid contents for 'seekpct=': {word}")));
-        }
+        Some(_) if word.starts_with('-') => return Err(block.invalid("seekpct", word)),
         Some(_) => parse_percent(block, "seekpct", 100.0)? as i32,
         None if word == "eof" => -1,
         None if word.starts_with("seq") => 0,
         None if word.starts_with("rand") => 100,
-        None => return Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
+        None => return Err(block.invalid("seekpct", word)),
     };
     Ok((percent, None))
 }
@@ -165,7 +162,7 @@ pub(super) fn parse_poisson(block: &Block, field: &str) -> Result<Option<f64>, D
     match midpoint.filter(|midpoint| (0.01..=100.0).contains(midpoint) && words.len() <= 2) {
         Some(midpoint) => Ok(Some(midpoint)),
         None => Err(block
-            .error(format!("Invalid contents for '{field}=': {}", words.join(",")))
+            .invalid(field, words.join(","))
             .help("use `poisson`, or `(poisson,3)` with a midpoint up to 100")),
     }
 }
@@ -174,9 +171,7 @@ pub(super) fn parse_percent(block: &Block, field: &str, default: f64) -> Result<
     let value = block.number(field)?.unwrap_or(default).abs();
     match (0.0..=100.0).contains(&value) {
         true => Ok(value),
-        false => Err(block
-            .error(format!("Invalid contents for '{field}=': {value}"))
-            .help("use 0 to 100")),
+        false => Err(block.invalid(field, value).help("use 0 to 100")),
     }
 }
 
@@ -189,7 +184,7 @@ pub(super) fn transfer(block: &Block, field: &str) -> Result<Transfer, Diagnosti
     match numbers[..] {
         [] => Ok(Transfer::One(4096)),
         [size] if (1.0..2_147_483_648.0).contains(&size) => Ok(Transfer::One(size as u64)),
-        [size] => Err(block.error(format!("Invalid contents for 'xfersize=': {size}"))),
+        [size] => Err(block.invalid("xfersize", size)),
         [min, max, align] => {
             let (min, max, align) = (
                 parse_transfer_size(min)?,
@@ -198,11 +193,11 @@ pub(super) fn transfer(block: &Block, field: &str) -> Result<Transfer, Diagnosti
             );
             match min <= max {
                 true => Ok(Transfer::Steps(min, max, align)),
-                false => Err(block.error(format!("Invalid contents for 'xfersize=': {min} is above {max}"))),
+                false => Err(block.invalid("xfersize", format!("{min} is above {max}"))),
             }
         }
         _ if numbers.len() % 2 == 1 => {
-            Err(block.error("Xfersize distribution list must be in pairs, e.g. xfersize=(1k,25,2k,25,4k,50)".into()))
+            Err(block.error("Xfersize distribution list must be in pairs, e.g. xfersize=(1k,25,2k,25,4k,50)"))
         }
         _ => {
             let pairs = numbers
@@ -225,6 +220,20 @@ pub(super) fn matches_name(wanted: &str, name: &str) -> bool {
         Some(start) => name.starts_with(start),
         None => wanted == name,
     }
+}
+
+/// Gives each workload its share of the operations in percent: its skew, or an equal part of what
+/// the skews leave. The second value is the sum of the shares, which must be 100.
+pub(super) fn divide_skew<T>(workloads: Vec<T>, skew: fn(&T) -> Option<f64>) -> (Vec<(T, f64)>, f64) {
+    let fixed: f64 = workloads.iter().filter_map(skew).sum();
+    let open = workloads.iter().filter(|workload| skew(workload).is_none()).count();
+    let share_of_open = (100.0 - fixed).max(0.0) / open.max(1) as f64;
+    let with_share = |workload: T| {
+        let share = skew(&workload).unwrap_or(share_of_open);
+        (workload, share)
+    };
+    let divided = workloads.into_iter().map(with_share).collect();
+    (divided, fixed + share_of_open * open as f64)
 }
 
 /// Definitions by name, in the order of the requested names; the error is the first name without a

@@ -264,6 +264,10 @@ mod tests {
     fn descriptor(count: u8, middle: u8, high: u8, status: u8) -> Response {
         let mut sense = vec![0x72, 0x01, 0x00, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, count];
         sense.extend([0, 0, 0, middle, 0, high, 0xa0, status]);
+        check_condition(sense)
+    }
+
+    fn check_condition(sense: Vec<u8>) -> Response {
         Response {
             status: 2,
             sense,
@@ -273,14 +277,9 @@ mod tests {
 
     /// The same in fixed format.
     fn fixed(count: u8, middle: u8, high: u8, status: u8) -> Response {
-        let sense = vec![
+        check_condition(vec![
             0x70, 0, 0x01, 0, status, 0xa0, count, 10, 0, 0, middle, high, 0x00, 0x1d, 0, 0, 0, 0,
-        ];
-        Response {
-            status: 2,
-            sense,
-            block: None,
-        }
+        ])
     }
 
     /// A block of entries, with the byte that makes its sum zero.

@@ -13,7 +13,7 @@ use model::block_event::{BlockAction, BlockEvent, BlockRequest};
 
 use super::System;
 use super::blocks::block_device;
-use super::mounts::own_mounts_with;
+use super::mounts::own_mounts_containing;
 use crate::sys::names::open_nonblocking;
 
 /// Prefix of instance names, followed by the process id.
@@ -52,7 +52,7 @@ impl BlockTrace {
         remove_orphans(system, &instances);
         let instance = Instance::create(&instances)?;
         let disk = device.partition_of.as_deref().unwrap_or(&device.name);
-        let merged = system.has(&format!("/sys/class/block/{disk}/mq"));
+        let merged = system.exists(&format!("/sys/class/block/{disk}/mq"));
         let filter = match (&device.partition_of, merged) {
             (Some(disk), true) => {
                 let number = block_device(system, disk).map_or(device.number, |disk| disk.number);
@@ -131,7 +131,7 @@ impl BlockTrace {
 
 /// The mount point of tracefs: the default one if mounted there.
 fn find_tracefs(system: &System) -> Option<String> {
-    let mounts = own_mounts_with(system, " - tracefs ");
+    let mounts = own_mounts_containing(system, " - tracefs ");
     let usual = mounts.iter().find(|mount| mount.mount_point == "/sys/kernel/tracing");
     usual.or(mounts.first()).map(|mount| mount.mount_point.clone())
 }
@@ -175,7 +175,7 @@ fn remove_orphans(system: &System, instances: &Path) {
         let process = name
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
-        if process.is_some_and(|process| !system.has(&format!("/proc/{process}"))) {
+        if process.is_some_and(|process| !system.exists(&format!("/proc/{process}"))) {
             remove_instance(&entry.path());
         }
     }

@@ -111,18 +111,18 @@ pub(super) fn block_devices(system: &System) -> Vec<BlockDevice> {
     if is_hidden(system) {
         return loop_devices(system);
     }
-    let names = system.names("/sys/class/block");
+    let names = system.list_names("/sys/class/block");
     names.iter().filter_map(|name| block_device(system, name)).collect()
 }
 
 /// True if the system shows no block devices, as in a container without sysfs.
 pub(super) fn is_hidden(system: &System) -> bool {
-    !system.has("/sys/class/block")
+    !system.exists("/sys/class/block")
 }
 
 /// The loop devices in use that have a device node.
 fn loop_devices(system: &System) -> Vec<BlockDevice> {
-    let names = system.names("/dev");
+    let names = system.list_names("/dev");
     let in_use = names
         .into_iter()
         .filter(|name| is_numbered(name, "loop"))
@@ -155,12 +155,12 @@ fn is_numbered(name: &str, word: &str) -> bool {
 
 /// The kernel's name of a block device.
 pub(super) fn kernel_name(system: &System, number: DeviceNumber) -> Option<String> {
-    let link = system.link(&format!("/sys/dev/block/{number}"));
+    let link = system.read_link(&format!("/sys/dev/block/{number}"));
     if let Some(name) = link.as_deref().and_then(last_part) {
         return Some(name);
     }
     // Recorded trees omit these links, because not every file system can store their names.
-    let names = system.names("/sys/class/block");
+    let names = system.list_names("/sys/class/block");
     names
         .into_iter()
         .find(|name| system.read_value(&format!("/sys/class/block/{name}/dev")) == Some(number))
@@ -174,18 +174,18 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     let folder = format!("/sys/class/block/{name}");
     let attribute_path = |file: &str| format!("{folder}/{file}");
     // The paths of a multipath NVMe namespace are hidden: they have no device node.
-    if system.flag(&attribute_path("hidden")) {
+    if system.read_flag(&attribute_path("hidden")) {
         return None;
     }
     let number = system.read_value(&attribute_path("dev"))?;
-    let is_partition = system.has(&attribute_path("partition"));
+    let is_partition = system.exists(&attribute_path("partition"));
     let partition_of = is_partition.then(|| find_parent_disk(system, &folder)).flatten();
     let partitions = if partition_of.is_some() {
         Vec::new()
     } else {
-        let names = system.names(&folder).into_iter();
+        let names = system.list_names(&folder).into_iter();
         names
-            .filter(|part| part.starts_with(name) && system.has(&attribute_path(&format!("{part}/partition"))))
+            .filter(|part| part.starts_with(name) && system.exists(&attribute_path(&format!("{part}/partition"))))
             .collect()
     };
     Some(BlockDevice {
@@ -198,18 +198,18 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
         kind: detect_kind(system, name, partition_of.is_some()),
         partition_of,
         partitions,
-        made_of: system.names(&attribute_path("slaves")),
-        part_of: system.names(&attribute_path("holders")),
-        read_only: system.flag(&attribute_path("ro")),
-        removable: system.flag(&attribute_path("removable")),
-        is_bcache_member: system.has(&attribute_path("bcache")) && !name.starts_with("bcache"),
+        made_of: system.list_names(&attribute_path("slaves")),
+        part_of: system.list_names(&attribute_path("holders")),
+        read_only: system.read_flag(&attribute_path("ro")),
+        removable: system.read_flag(&attribute_path("removable")),
+        is_bcache_member: system.exists(&attribute_path("bcache")) && !name.starts_with("bcache"),
     })
 }
 
 /// The disk of a partition: the partition's link in `/sys/class/block` leads to a subdirectory of
 /// its disk.
 fn find_parent_disk(system: &System, folder: &str) -> Option<String> {
-    last_part(system.link(folder)?.parent()?)
+    last_part(system.read_link(folder)?.parent()?)
 }
 
 fn detect_kind(system: &System, name: &str, is_partition: bool) -> BlockKind {
@@ -223,7 +223,7 @@ fn detect_kind(system: &System, name: &str, is_partition: bool) -> BlockKind {
             uuid: system.read_trimmed(&attribute_path("dm/uuid")).unwrap_or_default(),
         };
     }
-    if system.has(&attribute_path("md")) {
+    if system.exists(&attribute_path("md")) {
         return BlockKind::Raid {
             level: system.read_trimmed(&attribute_path("md/level")).unwrap_or_default(),
         };
@@ -276,15 +276,15 @@ pub(super) fn device_facts(system: &System, device: &BlockDevice) -> Device {
         model,
         scheduler: system
             .read_trimmed(&queue("scheduler"))
-            .and_then(|text| scheduler_in_use(&text)),
+            .and_then(|text| active_scheduler(&text).map(str::to_owned)),
         queue_requests: system.read_value(&queue("nr_requests")),
         // Single-queue drivers without blk-mq have no such directory.
-        hardware_queues: Some(system.names(&attribute_path("mq")).len() as u32).filter(|count| *count > 0),
+        hardware_queues: Some(system.list_names(&attribute_path("mq")).len() as u32).filter(|count| *count > 0),
         largest_request: system
             .read_value::<u64>(&queue("max_sectors_kb"))
             .map(|kib| Bytes(kib.saturating_mul(1024))),
         write_cache: system.read_trimmed(&queue("write_cache")),
-        polled: system.flag(&queue("io_poll")),
+        polled: system.read_flag(&queue("io_poll")),
         numa_node: numa_node(system, &attribute_path("device")),
         link_bytes_per_sec: pcie_bandwidth(system, &attribute_path("device/device"))
             .or_else(|| sata_sas_bandwidth(system, &attribute_path("device"))),
@@ -368,11 +368,10 @@ pub(super) fn model(system: &System, disk: &str) -> Option<String> {
     }
 }
 
-/// The scheduler in brackets: `none [mq-deadline] kyber`.
-fn scheduler_in_use(text: &str) -> Option<String> {
+/// The I/O scheduler in brackets: `none [mq-deadline] kyber`.
+pub fn active_scheduler(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
-    let (name, _) = rest.split_once(']')?;
-    Some(name.to_owned())
+    rest.split_once(']').map(|(name, _)| name)
 }
 
 /// NUMA node of the nearest ancestor that has one, usually the PCI device. The kernel writes −1 for
@@ -410,14 +409,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scheduler_in_brackets_is_in_use() {
+    fn the_scheduler_in_brackets_is_active() {
         for (text, expected) in [
-            ("none [mq-deadline] kyber", Some("mq-deadline")),
+            ("none [mq-deadline] kyber bfq\n", Some("mq-deadline")),
             ("[none]", Some("none")),
-            ("none", None),
+            ("[none]\n", Some("none")),
+            ("none\n", None),
             ("", None),
         ] {
-            assert_eq!(scheduler_in_use(text).as_deref(), expected, "{text}");
+            assert_eq!(active_scheduler(text), expected, "{text}");
         }
     }
 

@@ -132,18 +132,21 @@ fn read_thermal_throttling(system: &System) -> Option<u64> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let count = |cpu: &str| system.read_value::<u64>(&format!("{FOLDER}/{cpu}/thermal_throttle/core_throttle_count"));
     count("cpu0")?;
-    let cpus = system.names(FOLDER).into_iter().filter(|name| name.starts_with("cpu"));
+    let cpus = system
+        .list_names(FOLDER)
+        .into_iter()
+        .filter(|name| name.starts_with("cpu"));
     cpus.filter_map(|cpu| count(&cpu)).reduce(|a, b| a + b)
 }
 
 /// The deepest enabled idle state of the first processor.
 pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
     const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
-    let states = system.names(FOLDER).into_iter().filter_map(|state| {
+    let states = system.list_names(FOLDER).into_iter().filter_map(|state| {
         let attribute_path = |file: &str| format!("{FOLDER}/{state}/{file}");
         let latency: u64 = system
             .read_value(&attribute_path("latency"))
-            .filter(|_| !system.flag(&attribute_path("disable")))?;
+            .filter(|_| !system.read_flag(&attribute_path("disable")))?;
         let name = system.read_trimmed(&attribute_path("name"))?;
         Some(IdleState {
             name,

@@ -33,7 +33,7 @@ const PROGRAMS: [&str; 14] = [
 /// Files that virtual machines have open, and machines whose open files are not accessible.
 pub(super) fn guest_files(system: &System) -> (Vec<OpenFile>, Vec<Process>) {
     let (mut open_files, mut hidden) = (Vec::new(), Vec::new());
-    for folder in system.names("/proc") {
+    for folder in system.list_names("/proc") {
         let Ok(id) = folder.parse() else { continue };
         // Skip this process: a user-mode emulator gives it the emulator's name.
         if system.is_live() && id == std::process::id() {
@@ -52,7 +52,7 @@ pub(super) fn guest_files(system: &System) -> (Vec<OpenFile>, Vec<Process>) {
             hidden.push(process);
             continue;
         }
-        for number in system.names(&files) {
+        for number in system.list_names(&files) {
             let Some(identity) = system.identity_behind(&format!("{files}/{number}")) else {
                 continue;
             };

@@ -95,7 +95,7 @@ fn read_temperature(system: &System, disk: &str) -> Option<i32> {
     let device = format!("/sys/class/block/{disk}/device");
     let sensors = |folder: String| -> Vec<String> {
         let monitors = system
-            .names(&folder)
+            .list_names(&folder)
             .into_iter()
             .filter(|name| name.starts_with("hwmon"));
         monitors.map(|name| format!("{folder}/{name}/temp1_input")).collect()

@@ -169,7 +169,7 @@ fn read_logical_cpus(system: &System, online: &[u32], nodes: &[u32]) -> Vec<Logi
     online.iter().copied().zip(capacities).map(place).collect()
 }
 
-/// Returns the index of an item in `known`, which a new item is appended to.
+/// Returns the index of an item in the list, appending a new item.
 fn find_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
     let number = list.iter().position(|other| *other == item).unwrap_or(list.len());
     if number == list.len() {
@@ -192,7 +192,7 @@ fn read_capacities(system: &System, online: &[u32]) -> Vec<u32> {
 }
 
 /// Parses a list of numbers such as `0-3,8`.
-fn parse_cpu_list(list: &str) -> Vec<u32> {
+pub(crate) fn parse_cpu_list(list: &str) -> Vec<u32> {
     let parse_range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         match (first.parse::<u32>(), last.parse::<u32>()) {

@@ -2,7 +2,7 @@
 
 use super::blocks::{BlockDevice, block_devices, is_hidden};
 use super::guests::{OpenFile, Process, guest_files};
-use super::mounts::{Mount, mounts};
+use super::mounts::{Mount, own_and_init_mounts};
 use super::swaps::{Swap, read_swaps};
 use super::{BlockKind, System};
 use crate::identity::{DeviceNumber, Identity};
@@ -69,10 +69,10 @@ impl Inventory {
             return storage.inventory();
         }
         let (guest_files, inaccessible_guests) = guest_files(system);
-        let btrfs_ids = system.names("/sys/fs/btrfs").into_iter();
+        let btrfs_ids = system.list_names("/sys/fs/btrfs").into_iter();
         Inventory {
             devices: block_devices(system),
-            mounts: mounts(system),
+            mounts: own_and_init_mounts(system),
             swaps: read_swaps(system),
             guest_files,
             inaccessible_guests,
@@ -81,7 +81,7 @@ impl Inventory {
             shows_only_loop_devices: is_hidden(system),
             uses: Vec::new(),
             btrfs_members: btrfs_ids
-                .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
+                .map(|id| system.list_names(&format!("/sys/fs/btrfs/{id}/devices")))
                 .filter(|names| !names.is_empty())
                 .collect(),
         }
@@ -170,7 +170,7 @@ impl Inventory {
 /// nothing in sysfs.
 fn zfs_pools(system: &System) -> Vec<String> {
     let folder = "/proc/spl/kstat/zfs";
-    let names = system.names(folder).into_iter();
+    let names = system.list_names(folder).into_iter();
     names
         .filter(|name| system.path(&format!("{folder}/{name}")).is_dir())
         .collect()

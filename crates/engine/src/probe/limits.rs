@@ -6,7 +6,7 @@ use model::Bytes;
 use model::environment::{DeviceLimit, Limits};
 
 use super::System;
-use super::mounts::{Mount, own_mounts_with};
+use super::mounts::{Mount, own_mounts_containing};
 
 /// A limit of a device: its key in version 2, its file in version 1, and its field.
 type LimitField = (&'static str, &'static str, fn(&mut DeviceLimit) -> &mut Option<u64>);
@@ -69,7 +69,7 @@ pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
 /// Each controller with the directories of this process's control group, innermost first. The
 /// version 2 group has an empty name.
 fn controller_groups(system: &System) -> Vec<(String, Vec<String>)> {
-    let mounts = own_mounts_with(system, " - cgroup");
+    let mounts = own_mounts_containing(system, " - cgroup");
     let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
     let mut found = Vec::new();
     for line in groups.lines() {

@@ -29,18 +29,20 @@ mod volumes;
 pub mod windows;
 
 pub use block_trace::BlockTrace;
-pub use blocks::{Backing, BlockDevice, BlockKind, accessible_bytes};
+pub use blocks::{Backing, BlockDevice, BlockKind, accessible_bytes, active_scheduler};
 pub use cloud::{Cloud, cloud, machine_type};
 pub use counters::{CoreTimes, DeviceTimes};
 pub use environment::{SystemTimes, watch_background_io};
 pub use guests::{OpenFile, Process};
 pub use health::read_health;
+#[cfg(target_os = "linux")]
+pub(crate) use host::parse_cpu_list;
 pub use host::{cpu, host};
 pub use inventory::{Inventory, Use, UseKind};
 pub use limits::{DeviceLimitReader, read_limits};
 pub use memory::{FreeMemory, MemoryLimit, address_space_free, memory_free, memory_total};
 pub use mounts::Mount;
-pub use network_mounts::{MalformedLine, MountStats, network_mounts, parse_mountstats, read_mountstats};
+pub use network_mounts::{MalformedLine, MountStats, parse_mountstats, read_mountstats};
 pub use processes::ProcessTimes;
 pub use program_io::ProgramIo;
 pub use serial::{sequence, serial};

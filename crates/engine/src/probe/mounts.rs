@@ -35,9 +35,9 @@ impl Mount {
 
 /// Mounts of this process, and of process 1 if they differ and are readable: a device mounted only
 /// outside the container is in use too.
-pub(super) fn mounts(system: &System) -> Vec<Mount> {
+pub(super) fn own_and_init_mounts(system: &System) -> Vec<Mount> {
     let mut mounts = own_mounts(system);
-    let namespace = |process: &str| system.link(&format!("/proc/{process}/ns/mnt"));
+    let namespace = |process: &str| system.read_link(&format!("/proc/{process}/ns/mnt"));
     let init_namespace = namespace("1");
     if init_namespace.is_some() && init_namespace != namespace("self") {
         let text = system.read_text("/proc/1/mountinfo").unwrap_or_default();
@@ -48,11 +48,11 @@ pub(super) fn mounts(system: &System) -> Vec<Mount> {
 
 /// Mounts of this process, to find the file system of a path.
 pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
-    own_mounts_with(system, "")
+    own_mounts_containing(system, "")
 }
 
 /// Mounts of this process whose line contains `substring`: most lines need not be parsed.
-pub(super) fn own_mounts_with(system: &System, substring: &str) -> Vec<Mount> {
+pub(super) fn own_mounts_containing(system: &System, substring: &str) -> Vec<Mount> {
     let text = system.read_text("/proc/self/mountinfo").unwrap_or_default();
     let lines = text.lines().filter(|line| line.contains(substring));
     lines.filter_map(|line| parse_mount(system, line)).collect()
@@ -137,7 +137,7 @@ mod tests {
                     31 22 0:45 / /net rw - nfs4 server:/export rw\n\
                     broken line\n";
         let (_root, system) = tree(&[("proc/self/mountinfo", text), ("stat", "block 8:17 /dev/sdb1\n")]);
-        let mounts = mounts(&system);
+        let mounts = own_and_init_mounts(&system);
         assert_eq!(mounts.len(), 3);
         assert_eq!(mounts[0].device, Some(DeviceNumber::new(8, 2)));
         assert_eq!(mounts[0].super_options, "rw,errors=remount-ro");

@@ -27,11 +27,6 @@ pub struct MalformedLine {
     pub mount_point: String,
 }
 
-/// The NFS mounts of this process, with their counts since mounting.
-pub fn network_mounts(system: &System) -> Vec<NetworkMount> {
-    read_mountstats(system).mounts
-}
-
 /// Reads the NFS statistics of this process.
 pub fn read_mountstats(system: &System) -> MountStats {
     parse_mountstats(&system.read_text("/proc/self/mountstats").unwrap_or_default())

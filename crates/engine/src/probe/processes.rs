@@ -17,7 +17,10 @@ pub struct ProcessTimes(HashMap<u32, (String, Nanos)>);
 impl ProcessTimes {
     /// Reads one file for each process. Empty if the system has no such file.
     pub fn read(system: &System) -> ProcessTimes {
-        let pids = system.names("/proc").into_iter().filter_map(|name| name.parse().ok());
+        let pids = system
+            .list_names("/proc")
+            .into_iter()
+            .filter_map(|name| name.parse().ok());
         let read_process = |pid: u32| Some((pid, parse(&system.read_text(&format!("/proc/{pid}/stat"))?)?));
         ProcessTimes(pids.filter_map(read_process).collect())
     }

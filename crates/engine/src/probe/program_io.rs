@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use model::Bytes;
-use model::environment::BusyProgram;
+use model::environment::{BusyProgram, is_kernel_thread};
 
 use super::System;
 
@@ -20,7 +20,7 @@ impl ProgramIo {
     /// Reads a file for each process, and another for its name if it moved any bytes. Empty if the
     /// system has none.
     pub fn read(system: &System) -> ProgramIo {
-        let processes = system.names("/proc").into_iter();
+        let processes = system.list_names("/proc").into_iter();
         let processes: Vec<u32> = processes.filter_map(|name| name.parse().ok()).collect();
         if processes.len() > MAX_PROCESSES {
             return ProgramIo::default();
@@ -59,8 +59,13 @@ impl ProgramIo {
         });
         let mut programs: Vec<BusyProgram> = moved.collect();
         // Kernel workers come last, because they do the I/O of programs, which a user can stop.
-        let is_kernel = |program: &BusyProgram| program.name.starts_with("kworker/");
-        programs.sort_by_key(|program| (is_kernel(program), std::cmp::Reverse(program.bytes), program.process));
+        programs.sort_by_key(|program| {
+            (
+                is_kernel_thread(&program.name),
+                std::cmp::Reverse(program.bytes),
+                program.process,
+            )
+        });
         programs.truncate(MAX_NAMED);
         programs
     }
@@ -96,6 +101,16 @@ mod tests {
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
         let (_root, system) = tree(&files);
         ProgramIo::read(&system)
+    }
+
+    #[test]
+    fn kernel_threads_are_known_by_their_names() {
+        for name in ["kworker/u8:2", "jbd2/sda1-8", "loop0", "md127_raid1", "System"] {
+            assert!(is_kernel_thread(name), "{name}");
+        }
+        for name in ["mysqld", "loopback", "mdadm", "nfsd"] {
+            assert!(!is_kernel_thread(name), "{name}");
+        }
     }
 
     #[test]

@@ -56,10 +56,10 @@ pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static s
 /// kernel sets it from the same page. `model`: the disk's model, if known.
 pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) -> bool {
     let attribute_path = |file: &str| format!("/sys/class/block/{name}/{file}");
-    if !system.flag(&attribute_path("queue/rotational")) {
+    if !system.read_flag(&attribute_path("queue/rotational")) {
         return false;
     }
-    let members = system.names(&attribute_path("slaves"));
+    let members = system.list_names(&attribute_path("slaves"));
     if !members.is_empty() {
         let disk_of = |member: &String| match super::blocks::block_device(system, member)?.partition_of {
             Some(disk) => Some(disk),
@@ -168,24 +168,21 @@ mod tests {
     fn only_the_disk_itself_proves_rotation() {
         // 0x1C20 is 7200 rpm. `x` represents byte 1 (0xB1), which is not valid UTF-8; the code does
         // not read it.
-        let page = |rate: &'static str| [("device/vpd_pgb1", rate)];
-        assert!(rotational("sda", &page("\0x\0<\u{1c}\u{20}"), None));
-        assert!(
-            !rotational("sda", &page("\0x\0<\0\u{1}"), None),
-            "a rate of 1 means no rotation"
-        );
-        assert!(
-            !rotational("sda", &page("\0x\0<\0\0"), None),
-            "a rate of 0 means unknown"
-        );
-        assert!(!rotational("sda", &page("\0x"), None), "the page is cut off");
-        assert!(!rotational("vda", &page("\0x\0<\u{1c}\u{20}"), None), "virtio");
-        assert!(!rotational("sda", &page("\0x\0<\u{1c}\u{20}"), Some("QEMU HARDDISK")));
-        assert!(rotational("sda", &[("device/vendor", "ATA\n")], Some("ST4000DM004")));
-        assert!(!rotational("sda", &[("device/vendor", "ATA\n")], Some("VBOX HARDDISK")));
-        assert!(
-            !rotational("sda", &[("device/vendor", "DGC\n")], Some("DGC VRAID")),
-            "an array"
-        );
+        let page = |rate: &'static str| ("device/vpd_pgb1", rate);
+        let rotating = page("\0x\0<\u{1c}\u{20}");
+        let vendor = |name: &'static str| ("device/vendor", name);
+        for (what, name, file, model, expected) in [
+            ("a disk", "sda", rotating, None, true),
+            ("a rate of 1: no rotation", "sda", page("\0x\0<\0\u{1}"), None, false),
+            ("a rate of 0: unknown", "sda", page("\0x\0<\0\0"), None, false),
+            ("a truncated page", "sda", page("\0x"), None, false),
+            ("virtio", "vda", rotating, None, false),
+            ("QEMU", "sda", rotating, Some("QEMU HARDDISK"), false),
+            ("an ATA port", "sda", vendor("ATA\n"), Some("ST4000DM004"), true),
+            ("VirtualBox", "sda", vendor("ATA\n"), Some("VBOX HARDDISK"), false),
+            ("an array", "sda", vendor("DGC\n"), Some("DGC VRAID"), false),
+        ] {
+            assert_eq!(rotational(name, &[file], model), expected, "{what}");
+        }
     }
 }

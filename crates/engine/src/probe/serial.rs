@@ -26,28 +26,22 @@ pub fn sequence(system: &System, device: DeviceNumber) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
+    use super::super::system::tree;
     use super::*;
 
     #[test]
     fn the_serial_number_is_found() {
-        let root = std::env::temp_dir().join(format!("fathom-serial-{}", std::process::id()));
-        let folder = |number: &str| root.join("sys/dev/block").join(number);
-        fs::create_dir_all(folder("259:0").join("device")).expect("a folder for the test");
-        fs::create_dir_all(folder("7:0")).expect("a folder for the test");
-        fs::write(folder("259:0").join("device/serial"), "S4EW  0123 \n").expect("a file for the test");
-        let system = System::from_tree(&root);
-        let number = |major, minor| DeviceNumber::new(major, minor);
-        assert_eq!(serial(&system, number(259, 0)).as_deref(), Some("S4EW 0123"));
-        assert_eq!(
-            (serial(&system, number(7, 0)), sequence(&system, number(7, 0))),
-            (None, None)
-        );
-        fs::write(folder("7:0").join("diskseq"), "42\n").expect("a file for the test");
-        assert_eq!(sequence(&system, number(7, 0)), Some(42));
-        fs::write(folder("259:0").join("wwid"), "eui.0025385").expect("a file for the test");
-        assert_eq!(serial(&system, number(259, 0)).as_deref(), Some("eui.0025385"));
-        fs::remove_dir_all(root).expect("the folder exists");
+        let (disk, other) = (DeviceNumber::new(259, 0), DeviceNumber::new(7, 0));
+        let serial_file = ("sys/dev/block/259:0/device/serial", "S4EW  0123 \n");
+        let (_root, system) = tree(&[serial_file]);
+        assert_eq!(serial(&system, disk).as_deref(), Some("S4EW 0123"));
+        assert_eq!((serial(&system, other), sequence(&system, other)), (None, None));
+        let (_root, system) = tree(&[
+            serial_file,
+            ("sys/dev/block/7:0/diskseq", "42\n"),
+            ("sys/dev/block/259:0/wwid", "eui.0025385"),
+        ]);
+        assert_eq!(sequence(&system, other), Some(42));
+        assert_eq!(serial(&system, disk).as_deref(), Some("eui.0025385"));
     }
 }

@@ -49,7 +49,7 @@ impl System {
         let text = fs::read_to_string(root.join("stat")).unwrap_or_default();
         System {
             root: root.to_owned(),
-            recorded: Some(text.lines().filter_map(recorded_line).collect()),
+            recorded: Some(text.lines().filter_map(parse_recorded_line).collect()),
             health: Arc::default(),
         }
     }
@@ -96,7 +96,7 @@ impl System {
     pub(crate) fn identity_behind(&self, link: &str) -> Option<Identity> {
         match &self.recorded {
             None => sys::facts::read_identity(&self.path(link)),
-            Some(recorded) => recorded.get(self.link(link)?.to_str()?).copied(),
+            Some(recorded) => recorded.get(self.read_link(link)?.to_str()?).copied(),
         }
     }
 
@@ -145,13 +145,13 @@ impl System {
     }
 
     /// Reads a file with 0 or 1.
-    pub(crate) fn flag(&self, path: &str) -> bool {
+    pub(crate) fn read_flag(&self, path: &str) -> bool {
         self.read_text(path)
             .is_some_and(|text| text.trim() != "0" && !text.is_empty())
     }
 
     /// Names in a directory, sorted, without hidden files.
-    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+    pub(crate) fn list_names(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(folder)) else {
             return Vec::new();
         };
@@ -165,17 +165,17 @@ impl System {
     }
 
     /// The target of a link, as written.
-    pub(crate) fn link(&self, path: &str) -> Option<PathBuf> {
+    pub(crate) fn read_link(&self, path: &str) -> Option<PathBuf> {
         fs::read_link(self.path(path)).ok()
     }
 
     /// True if the path exists.
-    pub(crate) fn has(&self, path: &str) -> bool {
+    pub(crate) fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }
 }
 
-fn recorded_line(line: &str) -> Option<(String, Identity)> {
+fn parse_recorded_line(line: &str) -> Option<(String, Identity)> {
     let (kind, rest) = line.split_once(' ')?;
     let (device, rest) = rest.split_once(' ')?;
     let device = device.parse().ok()?;
@@ -237,13 +237,13 @@ mod tests {
     #[test]
     fn a_missing_file_is_none() {
         let (_root, system) = tree(&[("sys/a", "1\n"), ("sys/b", "0\n"), ("sys/empty", "\n")]);
-        assert!(system.flag("/sys/a"));
-        assert!(!system.flag("/sys/b"));
-        assert!(!system.flag("/sys/empty"));
-        assert!(!system.flag("/sys/none"));
+        assert!(system.read_flag("/sys/a"));
+        assert!(!system.read_flag("/sys/b"));
+        assert!(!system.read_flag("/sys/empty"));
+        assert!(!system.read_flag("/sys/none"));
         assert_eq!(system.read_value::<u64>("/sys/empty"), None);
         assert_eq!(system.read_trimmed("/sys/empty"), None);
-        assert_eq!(system.names("/sys"), ["a", "b", "empty"]);
-        assert!(system.names("/none").is_empty());
+        assert_eq!(system.list_names("/sys"), ["a", "b", "empty"]);
+        assert!(system.list_names("/none").is_empty());
     }
 }

@@ -82,19 +82,14 @@ fn kind_name(kind: FileKind) -> &'static str {
 /// The file system of an existing path; links are resolved.
 pub fn file_system(system: &System, path: &Path) -> Option<FileSystem> {
     let resolved = std::fs::canonicalize(path).ok()?;
-    if let Some((file_system, _)) = system
-        .is_live()
-        .then(|| sys::native_facts::file_system(&resolved))
-        .flatten()
+    if system.is_live()
+        && let Some((file_system, _)) = sys::native_facts::file_system(&resolved)
     {
         return Some(file_system);
     }
-    let number = match sys::facts::read_identity(&resolved)? {
-        Identity::File { device, .. } => device,
-        Identity::BlockDevice(_) | Identity::CharacterDevice(_) => return None,
-    };
     let mounts = own_mounts(system);
-    find_mount(&mounts, &resolved, number).map(|mount| read_file_system(mount, &resolved))
+    let mount = mount_of_file(&mounts, &resolved, sys::facts::read_identity(&resolved))?;
+    Some(read_file_system(mount, &resolved))
 }
 
 /// File system, devices and stores of an existing directory, for a target to create in it.
@@ -202,9 +197,9 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
         && let Some(number) = mount.device
         && let Some(name) = kernel_name(system, number)
     {
-        let spanned = system.names("/sys/fs/btrfs").into_iter();
+        let spanned = system.list_names("/sys/fs/btrfs").into_iter();
         let devices = spanned
-            .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
+            .map(|id| system.list_names(&format!("/sys/fs/btrfs/{id}/devices")))
             .find(|names| names.contains(&name));
         let read_device_number = |name: &String| system.read_value(&format!("/sys/class/block/{name}/dev"));
         return devices.map_or(vec![number], |names| {

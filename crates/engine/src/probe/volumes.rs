@@ -216,7 +216,6 @@ mod tests {
         assert_eq!(store.since(&volume, "nvme2n1"), None);
     }
 
-    /// A disk of another vendor is not queried.
     #[test]
     fn disks_of_other_vendors_are_not_queried() {
         let (_root, system) = tree(&[

@@ -232,7 +232,6 @@ impl Turn<'_> {
         self.state().workers[number].clock
     }
 
-    /// A device, by its number.
     pub(super) fn device(&mut self, number: u32) -> Result<&mut Device, EngineError> {
         self.state().devices.get_mut(number as usize).ok_or_else(not_simulated)
     }

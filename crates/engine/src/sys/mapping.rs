@@ -41,7 +41,6 @@ impl Mapping {
         self.leaked = true;
     }
 
-    /// All bytes.
     #[inline(always)]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: `start` and `length` are within the allocation, which lives as long as `self`, is

@@ -59,27 +59,16 @@ pub fn clock() -> Clock {
 pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
     let size = files.iter().map(File::size).max().unwrap_or(0);
     Setup {
-        choice: EngineChoice::new(kind),
-        slots,
         depth_is_one: kind.is_synchronous(),
-        one_buffer: false,
         submit_batch: slots.min(32),
-        complete_max: None,
         buffer_bytes: BLOCK as usize,
-        buffer_alignment: 4096,
-        huge_page: None,
-        files,
-        exchanges_files: false,
-        split_stamps: false,
-        spin: false,
-        clock: clock(),
-        tree: None,
         simulated: (kind == EngineKind::Simulated).then(|| {
             Simulation::for_one_worker(
                 SimulatedDevice::default().with(|device| (device.size, device.servers) = (Bytes(size), 4)),
             )
         }),
         seed: 1,
+        ..Setup::new(EngineChoice::new(kind), files, slots, clock())
     }
 }
 
@@ -127,6 +116,13 @@ impl Job {
             action: self.action,
         }
     }
+}
+
+/// Reads of consecutive blocks, one for each slot.
+pub fn reads(count: u32) -> Vec<Request> {
+    (0..count)
+        .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
+        .collect()
 }
 
 /// A completed job.

@@ -10,7 +10,7 @@ use model::plan::{EngineKind, FileRangeFlags};
 use testbed::{LoopDevice, LoopOptions, TmpFs};
 use testbed::{With, need};
 
-use crate::driver::{BLOCK, Job, Rig, emulated, engines, pattern, patterned, real_engines, setup, shuffled};
+use crate::driver::{BLOCK, Job, Rig, emulated, engines, pattern, patterned, reads, real_engines, setup, shuffled};
 use crate::test_targets::{Target, TargetKind, open};
 
 const DEPTHS: [u32; 6] = [1, 2, 3, 8, 32, 128];
@@ -34,7 +34,7 @@ fn targets(bytes: u64) -> impl Iterator<Item = Target> {
 /// A placeholder for engines that use no file, a real file for the others.
 fn file_for(kind: EngineKind, target: &Target) -> File {
     match kind {
-        EngineKind::Null => File::nothing(SIZE),
+        EngineKind::Null => File::placeholder(SIZE),
         EngineKind::Simulated => File::simulated(0, SIZE),
         _ => target.open(kind),
     }
@@ -98,7 +98,7 @@ fn engines_that_transfer_nothing_have_the_same_guarantees() {
             for depth_is_one in [false, true] {
                 let file = match kind {
                     EngineKind::Simulated => File::simulated(0, SIZE),
-                    _ => File::nothing(SIZE),
+                    _ => File::placeholder(SIZE),
                 };
                 let mut setup = setup(kind, vec![file], depth);
                 setup.depth_is_one = depth_is_one && kind == EngineKind::Null;
@@ -227,9 +227,7 @@ fn a_turn_waits_for_the_requested_completions() {
                 let mut rig = Rig::open(setup).unwrap();
                 for at_least in [0, 1, 5, 16] {
                     for until in [Nanos::NEVER, rig.engine.now() + Nanos::secs(60)] {
-                        let requests: Vec<_> = (0..16)
-                            .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
-                            .collect();
+                        let requests = reads(16);
                         let mut ended = rig.turn(&requests, at_least, until).len();
                         assert!(ended >= at_least as usize, "{} on {}", kind.name(), target.kind);
                         while ended < 16 {
@@ -250,9 +248,7 @@ fn batches_do_not_exceed_the_requested_size() {
                 let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
                 setup.complete_max = Some(most);
                 let mut rig = Rig::open(setup).unwrap();
-                let requests: Vec<_> = (0..16)
-                    .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
-                    .collect();
+                let requests = reads(16);
                 let mut waiting = &requests[..];
                 let mut ended = 0;
                 while ended < 16 {
@@ -276,9 +272,7 @@ fn completions_are_found_without_waiting() {
                 for until in [Nanos::NEVER, Nanos::secs(1 << 30)] {
                     let setup = setup(kind, vec![file_for(kind, &target)], 16).with(|setup| setup.split_stamps = split);
                     let mut rig = Rig::open(setup).unwrap();
-                    let requests: Vec<_> = (0..16)
-                        .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
-                        .collect();
+                    let requests = reads(16);
                     let mut ended = rig.turn(&requests, 0, until).len();
                     let start = Instant::now();
                     while ended < 16 && kind != EngineKind::Simulated {
@@ -442,9 +436,7 @@ fn operations_one_at_a_time_stop_at_the_deadline() {
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
         let setup = setup(kind, vec![file_for(kind, &target)], 32).with(|setup| setup.depth_is_one = true);
         let mut rig = Rig::open(setup).unwrap();
-        let requests: Vec<_> = (0..32)
-            .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
-            .collect();
+        let requests = reads(32);
         // All of them, at least one, and everything in between: the rig checks the rest.
         assert_eq!(rig.turn(&requests, 1, Nanos::NEVER).len(), 32, "{}", kind.name());
         assert_eq!(rig.turn(&requests, 1, Nanos(0)).len(), 1, "{}", kind.name());

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use engine::{Access, Action, EngineError, File, Request, Setup};
+use engine::{Access, Action, EngineError, File, Request};
 use model::Nanos;
 use model::plan::{CpuWork, EngineKind, LookupCall, Program};
 use testbed::{Directory, With};
@@ -189,12 +189,8 @@ fn adjacent_operations_in_one_batch_are_one_call() {
 }
 
 fn cpu(work: CpuWork) -> Rig {
-    let setup = setup(EngineKind::Cpu, vec![File::nothing(4096)], 1)
+    let setup = setup(EngineKind::Cpu, vec![File::placeholder(4096)], 1)
         .with(|setup| (setup.buffer_bytes, setup.choice.work) = (0, Some(work)));
-    open_without_buffers(setup)
-}
-
-fn open_without_buffers(setup: Setup) -> Rig {
     Rig::open(setup).unwrap()
 }
 
@@ -254,9 +250,9 @@ fn program(path: &str, arguments: &[&str], folder: &Path) -> Program {
 }
 
 fn running(program: Program) -> Rig {
-    let setup = setup(EngineKind::Program, vec![File::nothing(4096)], 1)
+    let setup = setup(EngineKind::Program, vec![File::placeholder(4096)], 1)
         .with(|setup| (setup.buffer_bytes, setup.choice.program) = (0, Some(program)));
-    open_without_buffers(setup)
+    Rig::open(setup).unwrap()
 }
 
 fn read_text(path: &Path) -> String {
@@ -319,7 +315,7 @@ fn a_missing_program_is_an_error() {
 #[test]
 fn engines_without_a_command_report_an_error() {
     for kind in [EngineKind::Cpu, EngineKind::Program] {
-        let Err(error) = Rig::open(setup(kind, vec![File::nothing(4096)], 1)) else {
+        let Err(error) = Rig::open(setup(kind, vec![File::placeholder(4096)], 1)) else {
             panic!("{} was opened", kind.name());
         };
         assert!(matches!(error, EngineError::Unavailable { .. }), "{error}");

@@ -144,8 +144,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             return Err(fault.into_usage("run it without FATHOM_HOSTS and without an MPI launcher"));
         }
         Some((a, b)) => [
-            Some(fleet::connect_hosts(&session.process, a)?),
-            Some(fleet::connect_hosts(&session.process, b)?),
+            Some(fleet::connect_host_list(&session.process, a)?),
+            Some(fleet::connect_host_list(&session.process, b)?),
         ],
         None => [None, None],
     };

@@ -122,7 +122,9 @@ fn need_from_result(file: &str) -> Result<Need, Faults> {
         ));
     }
     let Some(observation) = loads.into_iter().next().filter(|load| load.total.iops != Some(0.0)) else {
-        return Err(Fault::new(format!("{file} has measured nothing")).into_usage("specify a result with figures"));
+        return Err(
+            Fault::new(format!("{file} contains no measured figures")).into_usage("specify a result with figures")
+        );
     };
     let total = &observation.total;
     Ok(Need {

@@ -25,7 +25,7 @@ use crate::session::Session;
 )]
 pub struct Args {
     #[command(flatten)]
-    how: How,
+    transport: TransportArgs,
     /// Exit when the first coordinator has disconnected
     #[arg(long, requires = "listen")]
     once: bool,
@@ -34,7 +34,7 @@ pub struct Args {
 /// The ways to reach a coordinator, of which one is required.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
-struct How {
+struct TransportArgs {
     /// Listen for coordinators; a port alone listens on loopback
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
@@ -48,12 +48,12 @@ struct How {
 
 /// Serves coordinators.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    if args.how.stdio {
+    if args.transport.stdio {
         let duplex = Duplex::unsealed(Box::new(std::io::stdin()), Box::new(std::io::stdout()));
         return Ok(fleet::serve_duplex(&session.process, duplex, None));
     }
     let token = fleet::read_token()?;
-    if let Some(address) = &args.how.connect {
+    if let Some(address) = &args.transport.connect {
         let interrupt = session.process.interrupt_flag();
         let this = ConnectingProcess {
             name: "this agent",
@@ -63,7 +63,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         let duplex = fleet::connect_to_coordinator(&this, address, &token, interrupt, false)?;
         return Ok(fleet::serve_duplex(&session.process, duplex, fleet::assigned_rank()));
     }
-    let text = args.how.listen.as_ref().expect("one of them is given");
+    let text = args.transport.listen.as_ref().expect("one of them is given");
     let (listener, bound) = address::bind("--listen", address::parse("--listen", text)?)?;
     crate::screen::note(&format!(
         "fathom {} listens on {bound}; press Ctrl-C to stop",

@@ -92,7 +92,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn folder() -> Result<PathBuf, Faults> {
     user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
-        let fault = Fault::new(format!("cannot store baselines: {}", user_data::NOWHERE));
+        let fault = Fault::new(format!("cannot store baselines: {}", user_data::NO_FOLDER_REASON));
         fault.into_usage("set FATHOM_DATA to a directory")
     })
 }
@@ -206,20 +206,21 @@ fn show(store: &DocumentStore, name: &str, json: bool) -> Result<Exit, Faults> {
         "load", "IOPS", "MiB/s", "mean", "p99"
     );
     for load in &baseline.loads {
-        let flow = &load.total;
-        let waited = flow.user_latency();
+        let total = &load.total;
+        let latency = total.user_latency();
         let cell = |value: Option<String>| value.unwrap_or_else(|| "-".into());
         text += &format!(
             "  {:<40}{:>12}{:>12}{:>12}{:>12}\n",
             load.name,
-            cell(flow.iops.map(numbers::rate)),
+            cell(total.iops.map(numbers::rate)),
             cell(
-                flow.bytes_per_sec
+                total
+                    .bytes_per_sec
                     .map(|rate| numbers::throughput(rate / f64::from(1 << 20)))
             ),
-            cell(waited.and_then(|latency| latency.mean_ns).map(numbers::format_time)),
+            cell(latency.and_then(|latency| latency.mean_ns).map(numbers::format_time)),
             cell(
-                waited
+                latency
                     .and_then(|latency| latency.quantile(0.99))
                     .map(numbers::format_time)
             ),

@@ -340,7 +340,7 @@ fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Resu
         let fault = Fault::new("capacity, refill and ceiling must all be operations or all be bytes");
         return Err(fault.into_usage("write bytes with their unit, such as 1TiB, 40MiB/s, 250MiB/s"));
     }
-    let solution = calc::burst(capacity.value, refill.value, ceiling.value);
+    let solution = calc::burst_times(capacity.value, refill.value, ceiling.value);
     let solution = solution.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
     let clock = |sec: f64| format!("{} ({sec:.0} s)", format_clock(sec));
     let text = match solution.lasts_sec {
@@ -364,7 +364,8 @@ fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Resu
 }
 
 fn calculate_crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
-    let solution = calc::crossover(throughput, iops).ok_or_else(|| two_values_fault("--iops and --throughput"))?;
+    let solution =
+        calc::crossover_block_size(throughput, iops).ok_or_else(|| two_values_fault("--iops and --throughput"))?;
     let text = format!(
         "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations reach the IOPS limit first, larger ones the \
          throughput limit.\n",

@@ -52,7 +52,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let wanted = wanted.map(|name| parse_dialect(&name)).transpose()?;
     let source = source::read(session, &source_args)?;
     let conversions = match wanted {
-        Some(dialect) => vec![convert::to(dialect, &source.plan)],
+        Some(dialect) => vec![convert::convert_to(dialect, &source.plan)],
         None => convert::equivalents(&source.plan),
     };
     let with_heading = conversions.len() > 1;

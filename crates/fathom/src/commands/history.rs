@@ -276,12 +276,12 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
 fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
     let length = label.chars().count();
     if length > MAX_CELL {
-        let fault = Fault::new(format!("the label has {length} characters"));
+        let fault = Fault::new(format!("the label is too long: {length} characters"));
         return Err(fault.into_usage(format!("use at most {MAX_CELL}")));
     }
     let history = history::open()?;
     let id = entry.number(&history)?;
-    history.label(id, label)?;
+    history.set_label(id, label)?;
     screen::put(&match label.is_empty() {
         true => format!("{id} has no label\n"),
         false => format!("{id}: {label}\n"),
@@ -290,7 +290,7 @@ fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
 
 fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
-    let bytes = history.document(entry.number(&history)?)?;
+    let bytes = history.read_document(entry.number(&history)?)?;
     outputs::check_not_target([path].into_iter(), &[])?;
     own_files::check_before_run(path)?;
     own_files::write(path, &bytes)

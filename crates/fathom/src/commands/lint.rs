@@ -201,7 +201,7 @@ pub(super) fn format_findings(findings: &[Finding]) -> String {
         some(warnings, "warning"),
         some(notes, "note")
     );
-    screen::write_to_string(|out| formats::findings(findings, out)) + &sums
+    screen::write_to_string(|out| formats::write_findings(findings, out)) + &sums
 }
 
 /// Reads the purpose from the flags, and from the limits that the source itself names.

@@ -83,7 +83,7 @@ fn preset_json(preset: &Preset, plan: &Plan) -> Value {
     for (dialect, name) in [(Dialect::Diskspd, "diskspd"), (Dialect::Fio, "fio")] {
         let Conversion {
             text, lost, differs, ..
-        } = convert::to(dialect, plan);
+        } = convert::convert_to(dialect, plan);
         let words = |list: &[convert::Lost]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
         value[name] = json!({ "text": text, "lost": words(&lost), "differs": words(&differs) });
     }
@@ -129,7 +129,7 @@ fn format_preset(preset: &Preset, plan: &Plan) -> String {
     text += &format!("\nIts job file\n\n{}", indent(preset.text));
     let sizes: Vec<String> = plan.targets.iter().take(1).map(|target| target.path.clone()).collect();
     for (dialect, name) in [(Dialect::Diskspd, "DiskSpd"), (Dialect::Fio, "fio")] {
-        let conversion = convert::to(dialect, plan);
+        let conversion = convert::convert_to(dialect, plan);
         text += &format!("\nFor {name}, on {}\n\n{}", sizes.join(" "), indent(&conversion.text));
         for lost in &conversion.lost {
             text += &screen::wrap_paragraph(&format!("lost: {lost}"));

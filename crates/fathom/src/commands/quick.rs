@@ -133,10 +133,10 @@ fn merge_disturbances(findings: &[Finding]) -> Vec<Finding> {
         }
     }
     for first in &mut merged {
-        let likewise = findings.iter().filter(|finding| finding.rule == first.rule).count() - 1;
-        if likewise > 0 && OTHER_PROGRAMS.contains(&&*first.rule) {
-            let rows = pluralize(likewise as u64, "other row");
-            first.what += &format!("; likewise in {rows}");
+        let same_rule_count = findings.iter().filter(|finding| finding.rule == first.rule).count() - 1;
+        if same_rule_count > 0 && OTHER_PROGRAMS.contains(&&*first.rule) {
+            let rows = pluralize(same_rule_count as u64, "other row");
+            first.what += &format!("; also in {rows}");
         }
     }
     merged
@@ -198,7 +198,7 @@ fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String
         }
         text += &screen::wrap_paragraph(&format!("To test writes: {}.", refusal.help));
     }
-    let caveats = screen::write_to_string(|out| formats::findings(&merge_disturbances(&summary.findings), out));
+    let caveats = screen::write_to_string(|out| formats::write_findings(&merge_disturbances(&summary.findings), out));
     if !caveats.is_empty() {
         text += &format!("\nCaveats\n{caveats}");
     }
@@ -227,7 +227,7 @@ mod tests {
         ]);
         let merged = merge_disturbances(&findings);
         let texts: Vec<&str> = merged.iter().map(|finding| &*finding.what).collect();
-        let first = "seen in random read; likewise in 2 other rows";
+        let first = "seen in random read; also in 2 other rows";
         let others = ["seen in random read", "seen in random write", "seen in sequential read"];
         assert_eq!(texts, [&[first], &others[..]].concat());
     }

@@ -76,7 +76,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             Exit::Done,
         ),
     };
-    let text = html::file(&page);
+    let text = html::render_file(&page);
     match &target {
         None => {
             screen::put_document(&text)?;

@@ -187,7 +187,7 @@ fn write_outputs(args: &Args, outputs: Outputs, results: &Results, clauses: &[Cl
     let text = judged::render_report(results) + &judged.text(clauses);
     let json = judged.json(results, clauses);
     let page = match outputs.has_page() {
-        true => html::file(&pages::run(results, pages::worst_verdict(&judged, clauses))),
+        true => html::render_file(&pages::run(results, pages::worst_verdict(&judged, clauses))),
         false => String::new(),
     };
     let written = outputs.finish_with(results, &[("text", &text), ("json", &json), (PAGE, &page)]);

@@ -243,7 +243,7 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
         ParseOutcome::Run(request) | ParseOutcome::Print(request) => request,
         ParseOutcome::End(end) if end.stderr.is_empty() => {
             let fault = Fault::new("the DiskSpd command line names no target");
-            return Err(fault.into_usage("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"));
+            return Err(fault.into_usage("name a target after the switches: `diskspd -b8K -d10 -c1G test.dat`"));
         }
         ParseOutcome::End(end) => return Err(dialect_faults(&end.stderr, &[end.notes, end.hints].concat())),
     };

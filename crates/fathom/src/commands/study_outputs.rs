@@ -136,7 +136,7 @@ impl StudyOutputs {
         }
         list.extend(spec.report.clone().map(|file| (Form::Html, Some(file))));
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
-            let fault = Fault::new("only one output may go to standard output").at("--out");
+            let fault = Fault::new("only one output can go to standard output").at("--out");
             return Err(fault.into_usage("write each of the others to a file: --out text,json=report.json"));
         }
         Ok(StudyOutputs { list, save })
@@ -187,7 +187,7 @@ impl StudyOutputs {
             let text = match form {
                 Form::Text => contents.text.clone(),
                 Form::Json => screen::json_text(contents.json),
-                Form::Html => contents.page.map(|page| html::file(&page())).unwrap_or_default(),
+                Form::Html => contents.page.map(|page| html::render_file(&page())).unwrap_or_default(),
                 Form::Csv | Form::Markdown | Form::Sarif | Form::Junit => {
                     let other_form = contents.other_forms.iter().find(|(other, _)| other == form);
                     other_form.map(|(_, write)| write()).unwrap_or_default()

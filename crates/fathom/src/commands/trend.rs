@@ -138,7 +138,7 @@ fn build_page(trends: &Trends) -> Page {
 
 /// Reads the command line of the latest run from its saved result.
 fn read_latest_command(test: &TestTrend) -> Option<String> {
-    let saved = open_existing().ok()??.saved(test.runs.last()?.entry).ok()?;
+    let saved = open_existing().ok()??.read_saved(test.runs.last()?.entry).ok()?;
     let Saved::Run(results) = saved else { return None };
     let arguments = &results.plan.origin.arguments;
     (!arguments.is_empty()).then(|| repeat_command(arguments, &[]))

@@ -55,7 +55,7 @@ pub(super) fn requested() -> Option<(&'static str, PathBuf)> {
 /// # Errors
 /// A sentence with the reason.
 pub(super) fn write(results: &Results, path: &Path) -> Result<(), String> {
-    let page = html::file(&pages::run(results, Verdict::default()));
+    let page = html::render_file(&pages::run(results, Verdict::default()));
     own_files::write(path, page.as_bytes()).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 

@@ -44,12 +44,12 @@ fn await_coordinator(process: &Process, listener: &Listener, token: &str) -> Opt
     None
 }
 
-/// Serves a coordinator over a stream. `announced` is the rank assigned to this process.
-pub fn serve_duplex(process: &Process, duplex: Duplex, announced: Option<u32>) -> Exit {
+/// Serves a coordinator over a stream. `assigned_rank` is the rank assigned to this process.
+pub fn serve_duplex(process: &Process, duplex: Duplex, assigned_rank: Option<u32>) -> Exit {
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
-    let place = LocalHost {
-        announced,
+    let local = LocalHost {
+        assigned_rank,
         ..local_host(process, None)
     };
-    run_as_agent(&comm, &place)
+    run_as_agent(&comm, &local)
 }

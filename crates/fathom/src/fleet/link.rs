@@ -18,7 +18,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The reading and the writing half of a connection.
-pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
+pub type ConnectionHalves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
 /// A bidirectional connection.
 pub trait Link: Read + Write + Send + std::fmt::Debug {
@@ -32,7 +32,7 @@ pub trait Link: Read + Write + Send + std::fmt::Debug {
     ///
     /// # Errors
     /// The descriptor cannot be duplicated.
-    fn split(&self) -> io::Result<Halves>;
+    fn split(&self) -> io::Result<ConnectionHalves>;
 }
 
 impl Link for TcpStream {
@@ -42,7 +42,7 @@ impl Link for TcpStream {
         self.set_read_timeout(timeout)
     }
 
-    fn split(&self) -> io::Result<Halves> {
+    fn split(&self) -> io::Result<ConnectionHalves> {
         Ok((Box::new(self.try_clone()?), Box::new(self.try_clone()?)))
     }
 }
@@ -54,7 +54,7 @@ impl Link for std::os::unix::net::UnixStream {
         self.set_read_timeout(timeout)
     }
 
-    fn split(&self) -> io::Result<Halves> {
+    fn split(&self) -> io::Result<ConnectionHalves> {
         Ok((Box::new(self.try_clone()?), Box::new(self.try_clone()?)))
     }
 }
@@ -64,7 +64,7 @@ impl Link for Box<dyn Link> {
         (**self).set_timeout(timeout)
     }
 
-    fn split(&self) -> io::Result<Halves> {
+    fn split(&self) -> io::Result<ConnectionHalves> {
         (**self).split()
     }
 }

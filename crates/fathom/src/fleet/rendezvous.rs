@@ -1,11 +1,11 @@
-//! Connects processes that a launcher has started without MPI: over TCP, to the first of them.
+//! Connects processes that a launcher started without MPI. Each connects over TCP to the first.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use run::hosts::{LocalHost, Rendezvous, StreamComm};
 
 use super::transport;
-use super::{FleetRole, continues_on_loss, local_host, run_as_agent, start_coordinator};
+use super::{FleetRole, local_host, read_continues_on_loss, run_as_agent, start_coordinator};
 use crate::address;
 use crate::fault::Faults;
 use crate::process::Process;
@@ -17,7 +17,7 @@ const HEAD_VARIABLE: &str = "FATHOM_HEAD";
 pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Result<FleetRole, Faults> {
     let token = transport::read_token()?;
     let interrupt = process.interrupt_flag();
-    let widened_from = engine::sys::thread::unbind_cpus();
+    let launcher_cpu_count = engine::sys::thread::unbind_cpus();
     if rendezvous.number == 0 {
         let any_address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
         let (listener, bound) = address::bind(HEAD_VARIABLE, any_address)?;
@@ -30,8 +30,8 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
         let comm = StreamComm::new(0, rendezvous.size, streams, "TCP");
         return start_coordinator(
             Box::new(comm),
-            &local_host(process, widened_from),
-            continues_on_loss(false)?,
+            &local_host(process, launcher_cpu_count),
+            read_continues_on_loss(false)?,
         );
     }
     let address = format!("{}:{}", rendezvous.host, rendezvous.port);
@@ -42,9 +42,9 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
     };
     let duplex = transport::connect_to_coordinator(&this, &address, &token, interrupt, process.is_quiet())?;
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
-    let place = LocalHost {
-        announced: Some(rendezvous.number),
-        ..local_host(process, widened_from)
+    let local = LocalHost {
+        assigned_rank: Some(rendezvous.number),
+        ..local_host(process, launcher_cpu_count)
     };
-    Ok(FleetRole::AgentDone(run_as_agent(&comm, &place).code()))
+    Ok(FleetRole::AgentDone(run_as_agent(&comm, &local).code()))
 }

@@ -11,8 +11,9 @@ use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::path::io_path_of_report;
 use report::html::run::{
-    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, permit_overwrite, plane_chart,
-    requirement_from_result, shared_limits_section,
+    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, mark_limits, mark_mean, mark_required, nines,
+    percentile_axis, permit_overwrite, plane_chart_of_jobs, requirement_from_result, shared_limits_section,
+    title_of_loads,
 };
 use report::numbers::{duration, duration_with_unit, format_rough, format_time, local_time, rate, throughput};
 use study::explain::{DISCLAIMER, ExplainedLoad, Explanation};
@@ -25,13 +26,12 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     let source = &explanation.source;
     let several = explanation.loads.len() > 1;
     let judged = explanation.loads.iter();
-    let judged = judged.filter_map(|load| Some((load.verdict.as_ref()?, load.length)));
-    let is_judged = judged.clone().next().is_some();
-    let worst = study::suite::worst(judged.clone().map(|(verdict, _)| verdict.outcome));
-    let mut verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
-        Some((verdict, length)) => super::verdict(promised, verdict, length),
-        None => assess(explanation),
-    };
+    let judged = judged.filter_map(|load| Some((load.observation.name.as_str(), load.verdict.as_ref()?, load.length)));
+    let judged: Vec<_> = judged.collect();
+    let is_judged = !judged.is_empty();
+    let worst = study::suite::worst(judged.iter().map(|(_, verdict, _)| verdict.outcome));
+    let verdict = super::verdict_of_jobs(promised, &judged, worst);
+    let mut verdict = verdict.unwrap_or_else(|| assess(explanation));
     let busy = describe_busy_processors(explanation, &verdict);
     verdict.notes.extend(busy);
     verdict.notes.extend(describe_scope(explanation));
@@ -39,11 +39,9 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     let mut findings: Vec<Finding> = explanation.findings().cloned().collect();
     // It questions every other figure.
     findings.sort_by_key(|finding| finding.rule != "BUFFERED");
-    let mut sections: Vec<Section> = explanation
-        .loads
-        .iter()
-        .enumerate()
-        .map(|(number, load)| build_section(number, load, several))
+    let loads = explanation.loads.iter().enumerate();
+    let mut sections: Vec<Section> = loads
+        .map(|(number, load)| build_section(number, load, several, &verdict))
         .collect();
     sections.extend(explanation.shared_limits.iter().map(shared_limits_section));
     sections.extend(build_plane_section(explanation));
@@ -51,7 +49,7 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     sections.push(Section::new("What these figures do not show", disclaimer));
     let mut page = Page {
         table: None,
-        title: describe_load(explanation).unwrap_or_else(|| source.file.clone()),
+        title: describe_loads(explanation).unwrap_or_else(|| source.file.clone()),
         charts: Vec::new(),
         about,
         lead: {
@@ -81,10 +79,18 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         )],
         provenance: format!("{}, read by fathom {}", source.file, env!("CARGO_PKG_VERSION")),
     };
+    mark_required(&mut page, bytes_per_operation(explanation));
     if !several {
         page.promote_charts(&["iops", "percentiles"]);
     }
     page
+}
+
+/// The bytes per operation of a single load.
+fn bytes_per_operation(explanation: &Explanation) -> Option<f64> {
+    let [only] = &explanation.loads[..] else { return None };
+    let total = &only.observation.total;
+    Some(total.bytes_per_sec? / total.iops.filter(|iops| *iops > 0.0)?)
 }
 
 /// Describes the source, its time and its load, one line each.
@@ -114,7 +120,7 @@ fn build_plane_section(explanation: &Explanation) -> Option<Section> {
     let points: Vec<PlanePoint> = loads
         .filter_map(|load| PlanePoint::from_observation(&load.observation))
         .collect();
-    let chart = Block::chart_block(plane_chart("plane", "Rate and latency", &points))?;
+    let chart = Block::chart_block(plane_chart_of_jobs("plane", "Rate and latency", &points))?;
     Some(Section::new("Rate, latency and queue depth", vec![chart]))
 }
 
@@ -369,10 +375,25 @@ fn permit_writes(advice: &str, observation: &Observation) -> String {
     }
 }
 
-/// Describes load and target, if there is a single load and the source has them.
-fn describe_load(explanation: &Explanation) -> Option<String> {
-    let [only] = &explanation.loads[..] else { return None };
-    let load = &only.observation.load;
+/// Describes the loads, and their target if they have the same; `None` if the source lacks it.
+fn describe_loads(explanation: &Explanation) -> Option<String> {
+    let loads = || explanation.loads.iter().map(|load| &load.observation);
+    let first = loads().next()?;
+    let is_shared = loads().all(|observation| observation.load.targets == first.load.targets);
+    let target = match &first.load.targets[..] {
+        [target] if is_shared => format!(" — {target}"),
+        _ => String::new(),
+    };
+    let mut words: Vec<String> = loads().map(describe_load).collect::<Option<_>>()?;
+    let words = match words.len() {
+        1 => words.remove(0),
+        _ => title_of_loads(words),
+    };
+    Some(words + &target)
+}
+
+fn describe_load(observation: &Observation) -> Option<String> {
+    let load = &observation.load;
     let order = if load.random? { "random" } else { "sequential" };
     let mix = match load.read_percent? {
         100.0 => "reads".to_owned(),
@@ -380,11 +401,7 @@ fn describe_load(explanation: &Explanation) -> Option<String> {
         percent => format!("operations, {percent:.0} % reads"),
     };
     let depth = load.depth.map_or_else(String::new, |depth| format!(", QD {depth}"));
-    let target = match &load.targets[..] {
-        [description] => format!(" — {description}"),
-        _ => String::new(),
-    };
-    Some(format!("{} {order} {mix}{depth}{target}", load.block?))
+    Some(format!("{} {order} {mix}{depth}", load.block?))
 }
 
 fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
@@ -453,7 +470,7 @@ fn build_tiles(observation: &Observation) -> Vec<Tile> {
     tiles
 }
 
-fn build_section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
+fn build_section(number: usize, load: &ExplainedLoad, several: bool, verdict: &Verdict) -> Section {
     let observation = &load.observation;
     let id = |chart: &str| {
         if several {
@@ -479,7 +496,7 @@ fn build_section(number: usize, load: &ExplainedLoad, several: bool) -> Section 
     }
     blocks.extend(io_path_of_report(observation, &load.diagnosis).map(Block::Path));
     for chart in [
-        build_rate_chart(&id("iops"), observation),
+        build_rate_chart(&id("iops"), load, verdict),
         build_percentile_chart(&id("percentiles"), observation),
         build_core_chart(&id("cores"), observation),
     ] {
@@ -539,12 +556,16 @@ fn build_figures_table(observation: &Observation) -> Table {
     }
 }
 
-fn build_rate_chart(id: &str, observation: &Observation) -> Option<Chart> {
+fn build_rate_chart(id: &str, load: &ExplainedLoad, verdict: &Verdict) -> Option<Chart> {
+    let observation = &load.observation;
+    if observation.series.len() < 2 {
+        return None;
+    }
     let points = observation
         .series
         .iter()
         .map(|point| (point.start_ns.as_secs(), point.iops()));
-    (observation.series.len() > 1).then(|| Chart {
+    let mut chart = Chart {
         id: id.into(),
         title: "Operations per second over time".into(),
         about: "The report's interval series.".into(),
@@ -552,7 +573,13 @@ fn build_rate_chart(id: &str, observation: &Observation) -> Option<Chart> {
         y: Axis::from_zero("IOPS", "IOPS"),
         series: vec![Series::new("all", Form::Steps, points).tone(Tone::Total)],
         ..Chart::default()
-    })
+    };
+    let iops = observation.total.iops;
+    mark_limits(&mut chart, &load.diagnosis.layers, verdict, iops);
+    if let Some(iops) = iops.filter(|_| verdict.clauses.is_empty() && observation.load.rate_iops.is_none()) {
+        mark_mean(&mut chart, iops);
+    }
+    Some(chart)
 }
 
 fn build_percentile_chart(id: &str, observation: &Observation) -> Option<Chart> {

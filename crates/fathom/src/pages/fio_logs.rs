@@ -1,17 +1,17 @@
 //! The page of fio's log files: time series, and percentiles from histograms or single operations.
 //! Missing data is reported, not filled in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dialects::import::logs::{DirectionLog, Log, LogKind, LogName};
 use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::stats::{Support, support};
-use model::{Direction, PerDirection};
+use model::{Bytes, Direction, PerDirection};
 use report::html::chart::{Axis, Chart, Form, Series, Tone, X, direction_tone, time_unit};
-use report::html::page::{Block, Page, Section, Table, Tile, Verdict};
+use report::html::page::{self, Block, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::run::percentile_curve;
-use report::numbers::{count, format_time, rate, throughput};
+use report::numbers::{count, format_time, pluralize, rate, throughput};
 
 /// A log with its file.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ const MAX_CURVES: usize = 8;
 const MAX_POINTS: usize = 3600;
 /// Maximum points that are drawn as dots; more are drawn as a line only.
 const MAX_DOTS: usize = 60;
+/// Maximum number of jobs in the title.
+const MAX_TITLE_JOBS: usize = 3;
 /// Maximum number of listed files that are not logs.
 const MAX_NAMED: usize = 10;
 /// Share of their time by which logs must overlap to count as concurrent.
@@ -95,7 +97,7 @@ pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     for log in logs {
         jobs.entry(&log.name.job).or_default().push(log);
     }
-    let mut about = vec![format!("{} log files of fio", logs.len())];
+    let mut about = vec![format!("{} of fio: {title}", pluralize(logs.len() as u64, "log file"))];
     let last = logs
         .iter()
         .filter_map(|log| log.log.time_range_ms)
@@ -115,18 +117,14 @@ pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     );
     let several = jobs.len() > 1;
     let mut page = Page {
-        title: match jobs.keys().next() {
-            Some(job) if !several => format!("{job} — fio logs of {title}"),
-            _ => format!("fio logs of {title}"),
-        },
+        title: build_title(&jobs),
         about,
-        verdict: Verdict {
-            sentence: "Logs have no totals of a run, so there is no PASS or FAIL. If the run also wrote a JSON report \
-                (--output-format=json --output=run.json), judge that: `fathom report run.json --require \
-                'iops>=4000,p99<=3ms'`"
-                .into(),
-            ..Verdict::default()
-        },
+        verdict: Verdict::new("LOGS ONLY", page::Tone::Plain, LIMITS_OF_LOGS),
+        lead: vec![Lead::new(
+            "What next",
+            "If the run also wrote a JSON report (--output-format=json --output=run.json), judge that:".into(),
+            vec!["`fathom report run.json --require 'iops>=4000,p99<=3ms' -o page.html`".into()],
+        )],
         findings: list_unread(logs, others),
         provenance: format!("{title}, read by fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
@@ -147,6 +145,53 @@ pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     }
     page.sections.push(build_files_section(logs));
     page
+}
+
+/// What a reader must not conclude from logs.
+const LIMITS_OF_LOGS: &str = "Logs show how rates and latencies went over time. You cannot conclude from them whether \
+    a requirement was met, what limited the run, or which target, queue depth and engine it used: they have no totals, \
+    no settings and no errors.";
+
+/// The load of the only job, or else the names of the jobs.
+fn build_title(jobs: &BTreeMap<&str, Vec<&LogFile>>) -> String {
+    let names: Vec<String> = jobs.keys().map(|job| format!("“{job}”")).collect();
+    match (names.len(), jobs.values().next()) {
+        (1, Some(files)) => format!("{} — fio logs of {}", describe_load(files), names[0]),
+        (count @ 0..=MAX_TITLE_JOBS, _) => format!("fio logs of {count} jobs: {}", names.join(", ")),
+        (count, _) => format!(
+            "fio logs of {count} jobs: {} and {} more",
+            names[..MAX_TITLE_JOBS].join(", "),
+            count - MAX_TITLE_JOBS
+        ),
+    }
+}
+
+/// Describes the load as far as the logs have it: `4 KiB reads and writes by 2 workers`.
+fn describe_load(files: &[&LogFile]) -> String {
+    let is_used = |direction: &Direction| {
+        files.iter().any(|file| {
+            let lines = &file.log.directions[*direction];
+            !lines.samples.is_empty() || !lines.intervals.is_empty() || lines.latencies.is_some()
+        })
+    };
+    let used = Direction::ALL.into_iter().filter(is_used);
+    let used: Vec<String> = used.map(|direction| format!("{}s", direction.word())).collect();
+    // Only lines of single operations have a size.
+    let directions = || files.iter().flat_map(|file| file.log.directions.iter());
+    let intervals = || directions().flat_map(|(_, lines)| lines.intervals.values());
+    let size = intervals().next().map(|first| first.bytes / first.operations.max(1));
+    let is_common = |size: &u64| intervals().all(|interval| interval.bytes == size * interval.operations);
+    let size = size.filter(is_common).map(|size| format!("{} ", Bytes(size)));
+    let load = match used.is_empty() {
+        true => "no operations".to_owned(),
+        false => used.join(" and "),
+    };
+    let workers: BTreeSet<u32> = files.iter().filter_map(|file| file.name.worker).collect();
+    let workers = match workers.len() {
+        0 => String::new(),
+        count => format!(" by {}", pluralize(count as u64, "worker")),
+    };
+    format!("{}{load}{workers}", size.unwrap_or_default())
 }
 
 /// Lists lines and files that are not shown.
@@ -206,7 +251,14 @@ fn build_section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Se
         blocks.insert(0, Block::Table(table));
     }
     blocks.extend(Block::chart_block(build_percentile_chart(prefix, files)));
-    Section::new(job, blocks)
+    Section {
+        about: format!(
+            "{}. Throughput is in MB/s (10^6 bytes per second), rates are in IOPS (operations per second), and \
+            latencies have the unit at their axis.",
+            describe_load(files)
+        ),
+        ..Section::new(job, blocks)
+    }
 }
 
 fn chart_id(kind: LogKind) -> &'static str {

@@ -25,7 +25,7 @@ use serde::Serialize;
 use study::diagnosis::KnownLimits;
 use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven};
 
-use crate::judged::Judged;
+use crate::judged::JudgedJobs;
 
 pub use explained::build_page as explained;
 pub use rounds::build_page as rounds;
@@ -95,7 +95,7 @@ pub fn list_other_programs<'a>(runs: impl IntoIterator<Item = &'a Results>) -> V
 /// Names other programs for advice: `the other programs (tar, dd and others)`.
 fn format_other_programs(names: &[String]) -> String {
     match names.len() {
-        0 => "the other programs that the findings name".to_owned(),
+        0 => "the other programs that use the disk or the processors".to_owned(),
         1..=MAX_NAMED_PROGRAMS => format!("the other programs ({})", names.join(", ")),
         _ => format!(
             "the other programs ({} and others)",
@@ -157,24 +157,61 @@ fn describe_typical(observation: &Observation) -> Option<(f64, String)> {
 }
 
 /// Finds the worst verdict of a run, for the first screen of its page.
-pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
+pub fn worst_verdict(judged: &JudgedJobs, clauses: &[Clause]) -> page::Verdict {
     let worst = judged.outcome();
-    let found = judged.verdicts().find(|(_, verdict, _)| verdict.outcome == worst);
-    match found {
-        Some((name, worst_of_job, length)) => {
-            let mut page = verdict(&describe_promise(clauses), worst_of_job, Some(length));
-            if judged.verdicts().count() > 1 {
-                page.sentence = format!("{} (job “{name}”; the worst verdict of all jobs)", page.sentence);
-            }
-            page
-        }
-        None => page::Verdict {
-            word: worst.word().into(),
-            tone: Tone::Unsure,
-            sentence: "No operation completed in the measured window, so there is nothing to judge.".into(),
-            ..page::Verdict::default()
+    let verdicts = judged.verdicts();
+    let jobs: Vec<JobVerdict<'_>> = verdicts
+        .map(|(name, verdict, length)| (name, verdict, Some(length)))
+        .collect();
+    verdict_of_jobs(&describe_promise(clauses), &jobs, worst).unwrap_or_else(|| page::Verdict {
+        word: worst.word().into(),
+        tone: Tone::Unsure,
+        sentence: match jobs.is_empty() {
+            true => "No operation completed in the measured window, so there is nothing to judge.".into(),
+            false => "No operation of one job completed in its measured window, so it cannot be judged.".into(),
         },
+        clauses: clauses_of_jobs(&jobs, 0),
+        ..page::Verdict::default()
+    })
+}
+
+/// A job's name, its verdict and the length of its test.
+type JobVerdict<'a> = (&'a str, &'a Verdict, Option<TestLength>);
+
+/// Number of jobs whose clauses are listed. The text report has all.
+const MAX_JUDGED_JOBS: usize = 8;
+
+/// Describes the worst verdict, and the clauses of every job. `None` if no job has that verdict.
+fn verdict_of_jobs(promised: &str, jobs: &[JobVerdict<'_>], worst: Outcome) -> Option<page::Verdict> {
+    let first = jobs.iter().position(|(_, verdict, _)| verdict.outcome == worst)?;
+    let (name, worst_of_job, length) = jobs[first];
+    let mut page = verdict(promised, worst_of_job, length);
+    if jobs.len() > 1 {
+        let sentence = page.sentence.trim_end_matches('.');
+        page.sentence = format!("{sentence} (job “{name}”; the worst verdict of all jobs).");
+        page.clauses = clauses_of_jobs(jobs, first);
+        let more = jobs.len().saturating_sub(MAX_JUDGED_JOBS);
+        page.notes
+            .extend((more > 0).then(|| format!("The text report has the verdicts of {more} more jobs.")));
     }
+    Some(page)
+}
+
+/// Lists the clauses of jobs with their names, those of `first` first. Only these have lines in
+/// charts, because the limits are the same.
+fn clauses_of_jobs(jobs: &[JobVerdict<'_>], first: usize) -> Vec<page::Clause> {
+    let others = (0..jobs.len()).filter(|at| *at != first);
+    let order = jobs.get(first).map(|_| first).into_iter().chain(others);
+    let clauses = order.take(MAX_JUDGED_JOBS).flat_map(|at| {
+        let (name, verdict, _) = jobs[at];
+        let clauses = describe_clauses(verdict).into_iter();
+        clauses.map(move |clause| page::Clause {
+            job: Some(name.to_owned()),
+            line: clause.line.filter(|_| at == first),
+            ..clause
+        })
+    });
+    clauses.collect()
 }
 
 /// Returns the saved diagnosis of each job, or else one from the results alone.
@@ -504,13 +541,14 @@ fn describe_clauses(verdict: &Verdict) -> Vec<page::Clause> {
             Metric::Quantile { share } => Some(Line::Percentile(share, judged_clause.clause.target)),
             Metric::Availability => None,
         },
+        job: None,
     });
     let untested = verdict.untested.iter().map(|untested| page::Clause {
         promised: untested.promised.clone(),
         word: NOT_TESTED.into(),
         tone: Tone::Unsure,
         sentence: report::diagnosis::format_sentence(&untested.why),
-        line: None,
+        ..page::Clause::default()
     });
     judged.chain(untested).collect()
 }
@@ -540,6 +578,30 @@ pub fn describe_promise(clauses: &[Clause]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::requirement::parse;
+
+    #[test]
+    fn the_clauses_of_every_job_have_its_name() {
+        let clauses = parse("iops>=1000").unwrap();
+        let judge = |iops: f64| {
+            let mut observation = Observation::default();
+            (observation.load.depth, observation.total.iops) = (Some(64), Some(iops));
+            verdict::judge(&clauses, &observation, &verdict::Context::default())
+        };
+        let (met, missed) = (judge(2000.0), judge(500.0));
+        let jobs = [("read", &met, None), ("write", &missed, None)];
+        let page = verdict_of_jobs("the requirement.", &jobs, Outcome::Fail).unwrap();
+        let rows: Vec<(Option<&str>, &str, bool)> = page
+            .clauses
+            .iter()
+            .map(|clause| (clause.job.as_deref(), &*clause.word, clause.line.is_some()))
+            .collect();
+        assert_eq!(rows, [(Some("write"), "FAIL", true), (Some("read"), "PASS", false)]);
+        assert_eq!(
+            page.sentence,
+            "The storage misses iops >= 1000 by a factor of 2 (job “write”; the worst verdict of all jobs)."
+        );
+    }
 
     #[test]
     fn a_reason_has_no_names_of_rules() {

@@ -1,7 +1,7 @@
 //! The page of a preconditioning: its rounds, and whether it reached steady state.
 
 use model::stats::SniaWindow;
-use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone};
+use report::html::chart::{Axis, Chart, Form, Mark, MarkAxis, Series, Tone};
 use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
 use report::numbers::{format_rough, format_time};
 use study::precondition::{Report, WINDOW_ROUNDS};
@@ -93,7 +93,7 @@ fn build_chart(report: &Report) -> Chart {
             )
             .tone(Tone::Write),
         );
-        marks.push(Mark::band(Across::X, first, last, "window", Tone::Other));
+        marks.push(Mark::band(MarkAxis::X, first, last, "window", Tone::Other));
     }
     Chart {
         id: "rounds".into(),

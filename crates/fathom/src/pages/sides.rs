@@ -6,7 +6,7 @@ mod facts;
 mod judgement;
 
 use analysis::compare::{Change, Difference, Fact, Figure, Judgement, RankedResult};
-use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
+use report::html::chart::{Axis, Chart, Form, Mark, MarkAxis, PointStyle, Series, Tone, time_unit};
 use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
 use report::html::run::{Head, add_options, name_place};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::figures_download;
 use facts::{differences_block, shared_facts};
 
-use judgement::{Changes, judge, weaken_single_runs};
+use judgement::{Changes, judge, reword_open_verdict, weaken_single_runs};
 
 pub use ab::{ab, warnings as ab_warnings};
 pub use advice::{next, warnings};
@@ -25,6 +25,9 @@ const INTERVALS_CAVEAT: &str =
 /// The same caveat, if a difference between single runs exceeds their intervals.
 const ORDER_CAVEAT: &str = "With one run each, the order may be chance although the intervals are apart: they cover \
     variation within each run, not from run to run, which `fathom ab` measures.";
+
+/// The title of the column with the judgement of each figure.
+const JUDGEMENT_TITLE: &str = "it is";
 
 /// A chart of changes has a logarithmic axis if one of them, or an end of its interval, exceeds
 /// this ratio.
@@ -64,7 +67,7 @@ fn build_change_charts(
         };
         let mut chart = build_effect_chart(id, &names[0], &names[number + 1], to, margin);
         let place = order.iter().position(|index| *index == number + 1);
-        chart.series[0].looks = vec![Look::Series(place.unwrap_or(0)); to.len()];
+        chart.series[0].row_styles = vec![PointStyle::Series(place.unwrap_or(0)); to.len()];
         let table = Block::Table(changes_table(&names[0], &names[number + 1], to));
         Block::chart_block(Some(chart)).into_iter().chain([table])
     };
@@ -147,7 +150,7 @@ fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin:
             false => Axis::linear("change", "%"),
         },
         series: vec![series],
-        marks: vec![Mark::band(Across::Y, low, high, "counts as the same", Tone::Other)],
+        marks: vec![Mark::band(MarkAxis::Y, low, high, "counts as the same", Tone::Other)],
         ..Chart::default()
     }
 }
@@ -162,7 +165,7 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
             change.describe_judgement().to_owned(),
         ]
     };
-    let head = ["", from, to, "change (95 %)", "it is"];
+    let head = ["", from, to, "change (95 %)", JUDGEMENT_TITLE];
     let caption = format!("{to} against {from}");
     Table::new(&caption, &head, changes.iter().map(row).collect())
 }
@@ -302,7 +305,7 @@ fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult]
         decisive().map(|(result, shown)| (files[result.index].clone(), Some(shown.value / scale))),
     );
     (series.low, series.high) = (ends(|interval| interval.0), ends(|interval| interval.1));
-    series.looks = (0..ranking.len()).map(Look::Series).collect();
+    series.row_styles = (0..ranking.len()).map(PointStyle::Series).collect();
     series.words = decisive()
         .map(|(result, shown)| {
             let to_best = result.to_best.as_ref().map(Change::describe);
@@ -327,7 +330,7 @@ fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult]
         x: Axis::names("result"),
         y: Axis::linear(&title, unit),
         series: vec![series],
-        marks: vec![Mark::band(Across::Y, low, high, words, Tone::Other)],
+        marks: vec![Mark::band(MarkAxis::Y, low, high, words, Tone::Other)],
         ..Chart::default()
     })
 }
@@ -401,12 +404,10 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         sections.extend(job_sections(files, &prefix, job, margin));
     }
     sections.extend(build_commands_section(files, heads));
-    let verdict = match jobs {
-        [only] => Verdict {
-            notes: caveats(only.ranking),
-            ..weaken_single_runs(judge(files, only), heads)
-        },
-        _ => Verdict::default(),
+    let ranked: Vec<RankedResult> = jobs.iter().flat_map(|job| job.ranking).cloned().collect();
+    let verdict = Verdict {
+        notes: caveats(&ranked),
+        ..judge_jobs(files, jobs, heads)
     };
     // The box and the table of a ranking have the same figures.
     let is_ranked = jobs.len() == 1 && files.len() > 2;
@@ -447,6 +448,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };
+    reword_open_verdict(&mut page);
     if let Some(place) = common_place(heads) {
         name_place(&mut page.lead, place);
     }
@@ -454,6 +456,35 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         page.promote_charts(&["intervals", "latencies"]);
     }
     page
+}
+
+/// Judges a comparison of one job or of several, of which each has a clause.
+fn judge_jobs(files: &[String], jobs: &[Sides<'_>], heads: &[Head]) -> Verdict {
+    let judged = jobs.iter().map(|job| weaken_single_runs(judge(files, job), heads));
+    let mut judged: Vec<Verdict> = judged.collect();
+    if judged.len() < 2 {
+        return judged.pop().unwrap_or_default();
+    }
+    let is_common = judged.iter().all(|verdict| verdict.word == judged[0].word);
+    let verdict = match is_common {
+        true => Verdict::new(
+            judged[0].word.as_str(),
+            judged[0].tone,
+            format!("All {} jobs have this verdict.", jobs.len()),
+        ),
+        false => Verdict::new("MIXED", page::Tone::Unsure, "The jobs have different verdicts."),
+    };
+    let clauses = jobs.iter().zip(judged).map(|(job, of_job)| page::Clause {
+        promised: job.job.to_owned(),
+        word: of_job.word,
+        tone: of_job.tone,
+        sentence: of_job.sentence,
+        ..page::Clause::default()
+    });
+    Verdict {
+        clauses: clauses.collect(),
+        ..verdict
+    }
 }
 
 /// Where all commands ran; `None` if the places differ.

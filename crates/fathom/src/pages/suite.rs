@@ -10,7 +10,7 @@ use model::results::Results;
 use model::shell_word;
 use model::study::{Study, StudyRun, WorkloadRequirement};
 use report::Summary;
-use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
+use report::html::chart::{Axis, Chart, Form, Mark, MarkAxis, PointStyle, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
 use report::html::run::{
     Head, KEEP_AND_REPEAT, NAME_LABEL, complete_advice, describe_region, locate_commands, provenance, repeat_command,
@@ -269,7 +269,7 @@ fn build_clause(workload: &JudgedWorkload<'_>) -> Clause {
         word: workload.outcome().word().into(),
         tone: super::tone(workload.outcome()),
         sentence,
-        line: None,
+        ..Clause::default()
     }
 }
 
@@ -445,11 +445,11 @@ fn build_limit_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
             )
         }),
     );
-    series.looks = judged()
+    series.row_styles = judged()
         .map(|(_, judged, _)| match judged.outcome {
-            Outcome::Pass => Look::Met,
-            Outcome::Fail => Look::Missed,
-            Outcome::Inconclusive | Outcome::Consistent => Look::Undecided,
+            Outcome::Pass => PointStyle::Met,
+            Outcome::Fail => PointStyle::Missed,
+            Outcome::Inconclusive | Outcome::Consistent => PointStyle::Undecided,
         })
         .collect();
     series.words = judged()
@@ -469,7 +469,7 @@ fn build_limit_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         // A miss by a factor of 25 would leave no room for the others on a linear axis.
         y: Axis::log("of the limit", "%"),
         series: vec![series],
-        marks: vec![Mark::band(Across::Y, 0.0, 100.0, "met", Tone::Trim)],
+        marks: vec![Mark::band(MarkAxis::Y, 0.0, 100.0, "met", Tone::Trim)],
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)

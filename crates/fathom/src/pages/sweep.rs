@@ -9,7 +9,7 @@ use model::observation::Observation;
 use model::results::Results;
 use model::study::{Parameter, RunRole, Setting, Study};
 use report::Summary;
-use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
+use report::html::chart::{Axis, Chart, Form, Heat, Mark, MarkAxis, Series, Tick, Tone, X, time_unit};
 use report::html::page::{self, Block, Page, Section, Table};
 use report::html::run::{Head, PlanePoint, locate_commands, plane_chart, provenance, repeat_section, settings_section};
 use report::numbers::{format_rough, format_time};
@@ -88,11 +88,19 @@ fn build_title(report: &Report, summary: Option<&Summary>) -> String {
     match (job, target, report.name.as_str()) {
         (Some(job), Some(target), _) => {
             let varied: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
-            let load = job.operations.trim_end_matches(", direct");
+            let load = match varies_operations(report) {
+                true => "Sweep",
+                false => job.operations.trim_end_matches(", direct"),
+            };
             format!("{load} over {} — {}", varied.join(" and "), target.path)
         }
         _ => report.name.clone(),
     }
+}
+
+/// True if the points differ in their operations, so that those of the first describe no other.
+fn varies_operations(report: &Report) -> bool {
+    report.varied.iter().any(|parameter| !parameter.is_load())
 }
 
 fn describe_sweep(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {
@@ -110,7 +118,10 @@ fn describe_sweep(report: &Report, first: Option<&Results>, summary: Option<&Sum
     let job = summary.and_then(|summary| summary.jobs.first());
     let load = job.map(|job| {
         let measured = report::numbers::duration(job.measured_ns);
-        format!("{}; each point measured for {measured}", job.operations)
+        match varies_operations(report) {
+            true => format!("each point measured for {measured}"),
+            false => format!("{}; each point measured for {measured}", job.operations),
+        }
     });
     let head = first.map(Head::from_results).unwrap_or_default();
     let of_point = job.map(|job| job.operations.as_str()).unwrap_or_default();
@@ -243,7 +254,10 @@ fn build_rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         let at_one = at_one.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if no operation waited", Form::Guide, at_one).tone(Tone::Other));
     }
-    let sustained_line = |iops: f64| Mark::line(Across::Y, iops, "sustained rate", Tone::Limit);
+    let sustained_line = |iops: f64| {
+        let words = format!("sustained rate: {}", format_rough(iops));
+        Mark::line(MarkAxis::Y, iops, words, Tone::Limit)
+    };
     let sustained = curve.mixed_rates.map(|mixed| sustained_line(mixed.sustained_iops));
     Chart {
         id: format!("rate-{number}"),
@@ -313,7 +327,7 @@ fn build_marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
     let mark_load = |load: f64, words: fn(&str) -> String, tone: Tone| {
         let setting = load / loads_per_setting(curve);
-        Mark::line(Across::X, setting, words(&format_setting(setting)), tone)
+        Mark::line(MarkAxis::X, setting, words(&format_setting(setting)), tone)
     };
     let full = knee.kneedle.filter(|_| !curve.shows_no_load());
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
@@ -364,7 +378,7 @@ fn build_latency_chart(number: usize, curve: &Curve, report: &Report, subject: &
         }
         series.push(limited);
         let at = limit.max_ns.0 as f64 / ns;
-        marks.push(Mark::line(Across::Y, at, format!("limit {limit}"), Tone::Limit));
+        marks.push(Mark::line(MarkAxis::Y, at, format!("limit {limit}"), Tone::Limit));
     } else {
         let rows: Vec<&Row> = find_curve_rows(curve, report);
         let p99 = curve

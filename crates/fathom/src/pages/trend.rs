@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use analysis::compare::{Figure, Judgement, MIN_RUNS, Trend};
+use analysis::format_change;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tick, Tone, time_unit};
-use report::html::page::{self, Block, Lead, Page, Section, Verdict};
+use model::stats::{mean, sample_deviation, student_quantile};
+use report::html::chart::{Axis, Chart, Form, Mark, MarkAxis, Series, Tick, Tone, time_unit};
+use report::html::page::{self, Block, Lead, Page, Section, Tile, Verdict};
 use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
 
@@ -43,8 +45,8 @@ pub fn build_page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     let (title, about) = match tests {
         [only] => (only.title.clone(), only.about.clone()),
         _ => (
-            "Figures over the history".into(),
-            vec![format!("{} tests of your history.", tests.len())],
+            format!("Trend of {} tests", tests.len()),
+            vec!["Each test of your history that ran at least twice.".to_owned()],
         ),
     };
     let lead = match tests {
@@ -59,6 +61,10 @@ pub fn build_page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         about,
         verdict: build_verdict(tests),
         lead,
+        tiles: match tests {
+            [only] => only.figures.iter().filter_map(build_tile).collect(),
+            _ => Vec::new(),
+        },
         sections: tests.iter().enumerate().map(section).collect(),
         downloads: vec![figures_download("trend", document)],
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
@@ -69,6 +75,73 @@ pub fn build_page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         page.sections[0].title = "Figure by figure".into();
     }
     page
+}
+
+/// The newest value of a figure, and its change: that of its level, or else the distance from the
+/// earlier runs.
+fn build_tile(trend: &Trend) -> Option<Tile> {
+    let (newest, earlier) = trend.points.split_last()?;
+    let note = match trend.changes.last() {
+        Some(change) => format!(
+            "{} since entry {}",
+            describe_ratio(change.ratio, interval_of_last_change(trend)),
+            change.entry_after
+        ),
+        None => {
+            let values: Vec<f64> = earlier.iter().map(|point| point.value).collect();
+            let interval = ratio_interval(&values, &[newest.value]);
+            let runs = match values.len() {
+                1 => "the earlier run".to_owned(),
+                count => format!("the mean of {count} earlier runs"),
+            };
+            let ratio = newest.value / mean(&values);
+            format!("{} against {runs}", describe_ratio(ratio, interval))
+        }
+    };
+    let value = match trend.figure {
+        Figure::Iops => format!("{} IOPS", trend.figure.format_value(newest.value)),
+        Figure::Mean | Figure::Quantile(_) => trend.figure.format_value(newest.value),
+    };
+    Some(Tile::new(&format!("Newest run, {}", trend.name), value, note))
+}
+
+/// Describes a change with its interval: `-20 % (95 %: -22 % to -18 %)`.
+fn describe_ratio(ratio: f64, interval: Option<[f64; 2]>) -> String {
+    let change = format_change(ratio);
+    match interval.map(|ends| ends.map(format_change)) {
+        Some([low, high]) if low != high => format!("{change} (95 %: {low} to {high})"),
+        _ => change,
+    }
+}
+
+fn interval_of_last_change(trend: &Trend) -> Option<[f64; 2]> {
+    let [.., before, after] = &trend.levels[..] else {
+        return None;
+    };
+    let values = |first: u64, runs: usize| -> Vec<f64> {
+        let points = trend.points.iter().skip_while(|point| point.entry != first);
+        points.take(runs).map(|point| point.value).collect()
+    };
+    ratio_interval(&values(before.first, before.runs), &values(after.first, after.runs))
+}
+
+/// The 95 % interval of after / before, by Student's test on the logarithms. `None` for fewer than
+/// three runs.
+fn ratio_interval(before: &[f64], after: &[f64]) -> Option<[f64; 2]> {
+    let degrees = (before.len() + after.len())
+        .checked_sub(2)
+        .filter(|degrees| *degrees > 0)? as u32;
+    if before.is_empty() || after.is_empty() || before.iter().chain(after).any(|value| *value <= 0.0) {
+        return None;
+    }
+    let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
+    let (before, after) = (logs(before), logs(after));
+    let squares = |logs: &[f64]| (logs.len() - 1) as f64 * sample_deviation(logs).powi(2);
+    let deviation = ((squares(&before) + squares(&after)) / f64::from(degrees)).sqrt();
+    let error = deviation * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
+    let half = student_quantile(0.975, degrees) * error;
+    let middle = mean(&after) - mean(&before);
+    Some([middle - half, middle + half].map(f64::exp))
 }
 
 /// Describes one of several tests: its trend, and what to do next.
@@ -151,19 +224,27 @@ fn count_runs(figures: &[Trend]) -> usize {
     figures.iter().map(|trend| trend.points.len()).max().unwrap_or_default()
 }
 
-/// Judges the tests by the last change of each figure.
+/// The words of verdicts, those that need attention first.
+const WORDS: [&str; 6] = ["WORSE", "DOUBTFUL", "UNCLEAR", "TOO FEW RUNS", "BETTER", "UNCHANGED"];
+
+/// Judges each test by the last change of its figures; of several, the worst decides.
 fn build_verdict(tests: &[Test<'_>]) -> Verdict {
-    let figures: Vec<Trend> = tests.iter().flat_map(|test| test.figures).cloned().collect();
-    let judgement = judge(&figures);
-    match tests {
-        [] => {
+    let judged = tests.iter().map(|test| (test, judge(test.figures)));
+    let rank = |word: &str| WORDS.iter().position(|known| *known == word);
+    match judged.min_by_key(|(_, judgement)| rank(&judgement.word)) {
+        None => {
             let sentence = "A trend needs at least two runs of the same test.";
             Verdict::new("TOO FEW RUNS", page::Tone::Unsure, sentence)
         }
-        [_] => judgement,
-        _ => Verdict {
+        Some((_, judgement)) if tests.len() == 1 => judgement,
+        Some((test, judgement)) => Verdict {
             headline: String::new(),
-            sentence: format!("The worst of {} tests; each has its lines below.", tests.len()),
+            sentence: format!(
+                "{}: {} This is the worst of {} tests; each has its lines below.",
+                test.title,
+                judgement.sentence,
+                tests.len()
+            ),
             ..judgement
         },
     }
@@ -232,16 +313,16 @@ fn judge(figures: &[Trend]) -> Verdict {
             let described = changed.iter().filter_map(|trend| {
                 let last = trend.changes.last()?;
                 let [from, to] = [last.from, last.to].map(|value| trend.figure.format_value(value));
-                let percent = 100.0 * (last.ratio - 1.0);
+                let changed = describe_ratio(last.ratio, interval_of_last_change(trend));
                 let since = match last.entry_after == change.entry_after {
                     true => String::new(),
                     false => format!(" since entry {}", last.entry_after),
                 };
-                Some(format!("{} from {from} to {to} ({percent:+.0} %){since}", trend.name))
+                Some(format!("{} from {from} to {to}, {changed}{since}", trend.name))
             });
             let since = format!("entry {} ({})", change.entry_after, format_day(change.unix_ns));
             (
-                format!("{} {:+.0} % since {since}", trend.name, 100.0 * (change.ratio - 1.0)),
+                format!("{} {} since {since}", trend.name, format_change(change.ratio)),
                 format!(
                     "By more than chance, since {since}: {}.",
                     described.collect::<Vec<_>>().join(", ")
@@ -295,8 +376,8 @@ fn build_chart(id: &str, trend: &Trend) -> Chart {
         Series::new(format!("level {} ({} runs)", number + 1, level.runs), Form::Guide, ends).tone(Tone::Read)
     });
     let marks = trend.changes.iter().map(|change| {
-        let words = format!("{:+.0} %", 100.0 * (change.ratio - 1.0));
-        Mark::line(Across::X, place(change.entry_after) - 0.5, words, Tone::Limit)
+        let words = format_change(change.ratio);
+        Mark::line(MarkAxis::X, place(change.entry_after) - 0.5, words, Tone::Limit)
     });
     Chart {
         id: id.into(),
@@ -370,6 +451,25 @@ mod tests {
         assert_eq!(unclear.word, "UNCLEAR");
         assert!(unclear.sentence.contains("about 71 % would show"), "{unclear:?}");
     }
+
+    #[test]
+    fn the_newest_value_has_its_change_with_an_interval() {
+        let mut trend = unchanged(0.1);
+        let point = |(entry, value): (usize, &f64)| analysis::compare::TrendPoint {
+            entry: entry as u64,
+            unix_ns: 0,
+            value: *value,
+        };
+        let values = [1000.0, 1010.0, 990.0, 1000.0, 1020.0];
+        trend.points = values.iter().enumerate().map(point).collect();
+        let tile = build_tile(&trend).unwrap();
+        assert_eq!((&*tile.name, &*tile.value), ("Newest run, IOPS", "1,020 IOPS"));
+        assert!(tile.note.starts_with("+2.0 % (95 %: -0.9"), "{tile:?}");
+        assert!(tile.note.ends_with(" against the mean of 4 earlier runs"), "{tile:?}");
+        trend.points.truncate(2);
+        assert_eq!(build_tile(&trend).unwrap().note, "+1.0 % against the earlier run");
+    }
+
     #[test]
     fn runs_are_labelled_with_their_local_dates() {
         let labels = |starts: &[&str]| {

@@ -92,6 +92,6 @@ fn a_comparison_whose_runs_failed_names_the_error() {
     let flags = "--time 300ms --warm-up 0s -q --target".split(' ');
     let words = ["ab", "--block 4k", "--block 8k"].into_iter().chain(flags);
     let ran = fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
-    ran.expect(1, &["No comparison", "WORKER-FAILED: ", "(A; likewise in B)"]);
+    ran.expect(1, &["No comparison", "WORKER-FAILED: ", "(A; also in B)"]);
     ran.err.assert_contains(&["error: no two pairs of runs are complete: "]);
 }

@@ -132,6 +132,20 @@ fn every_result_contains_its_equivalents_in_both_other_dialects() {
     assert!(!diskspd["lost"].as_array().unwrap().is_empty());
 }
 
+/// Other tools take no directory as a target, and create a file only with its size.
+#[test]
+fn equivalents_of_a_directory_name_a_file_and_its_size() {
+    let folder = need!(Directory::fast());
+    let path = text(folder.path());
+    let options = "--size 16M --time 100ms --warm-up 0 --out json -q";
+    let json = fathom_line(&format!("run --target {path} {options}"))
+        .expect(0, &[])
+        .json();
+    let line = |number: usize| json["equivalents"][number]["text"].as_str().unwrap();
+    line(0).assert_contains(&[format!("filename={path}/test.dat\n").as_str(), "size=16m\n"]);
+    line(1).assert_contains(&[" -c16M ", format!(" {path}/test.dat").as_str()]);
+}
+
 /// Job files of fio are converted to fio. The output has the same meaning, and converting it again
 /// does not change it.
 #[test]

@@ -219,7 +219,7 @@ fn every_tool_writes_a_page() {
     ] {
         fathom_in(folder.path(), &split_words(line)).expect(0, &[]);
         let page = fs::read_to_string(folder.path().join(page)).unwrap();
-        for part in ["<main>", "IOPS", "Equivalent commands"] {
+        for part in ["<main>", "IOPS", "How to repeat", "Equivalent commands"] {
             assert!(page.contains(part), "{line}: {part}");
         }
     }

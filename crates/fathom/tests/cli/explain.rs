@@ -255,6 +255,8 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
             ": meets iops &gt;= 3,000 and p99 &lt;= 3 ms in 3 s</title>",
             // The slower of reads and writes, which all operations together do not exceed.
             "602 us (95 %: ",
+            // The limit is drawn in the chart of percentiles.
+            "</svg>required</li>",
         ],
     );
     made(

@@ -44,7 +44,15 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 fn averages_of_a_recorded_log_are_shown() {
     let ran = fathom(&["report", RECORDED, "-o", "-"]);
     let page = &ran
-        .expect(0, &["Source and missing data", "averages do not contain them"])
+        .expect(
+            0,
+            &[
+                "<title>reads and writes by 1 worker — fio logs of “run”</title>",
+                "You cannot conclude from them whether a requirement was met",
+                "Source and missing data",
+                "averages do not contain them",
+            ],
+        )
         .out;
     for (file, id, per_unit) in [
         ("bw", "throughput", 1024.0 / 1e6),
@@ -89,6 +97,7 @@ fn single_operations_are_counted_by_intervals() {
             .filter(|columns| columns[0] as u64 / 1000 == second)
             .collect::<Vec<_>>()
     };
+    assert!(page.contains("<title>4 KiB reads by 1 worker — fio logs of “one”</title>"));
     let iops = values(&chart(&page, "iops").unwrap(), "worker 1, reads");
     let expected: Vec<f64> = (0..10).map(|second| per_second(second).len() as f64).collect();
     assert_close(&iops, &expected);

@@ -385,6 +385,8 @@ fn assert_page_names_the_change(workspace: &Workspace) {
         "The two runs at the change also differ in: ",
         "<code>fathom compare history:5 history:6</code>",
         "<h2>How sure is it?</h2>",
+        "<dt>Newest run, IOPS</dt>",
+        " since entry 6</span>",
     ]);
 }
 

@@ -64,7 +64,7 @@ fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
     fathom(&["show", text(&study), "--report", text(&page)]).expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
     assert_eq!(page.matches("<code>SHORT-RUN</code>").count(), 1);
-    page.assert_contains(&["(depth 1; likewise at all other points)", "What to do:"]);
+    page.assert_contains(&["(depth 1; also at all other points)", "What to do:"]);
     let (job, study) = (folder.path().join("job.toml"), folder.path().join("simulated.fathom"));
     let simulated = "[[job]]\ntarget = \"simulated:disk\"\ntime = \"300ms\"\nwarm-up = \"0s\"\n\
                      [simulated.disk]\nservers = 4\nservice = \"100us\"\n";

@@ -31,10 +31,7 @@ fn plan(kind: TargetKind, engine: EngineKind, stop: Stop) -> Plan {
         histograms: true,
     }];
     Plan {
-        grids: vec![Grid {
-            length_ns: WINDOW,
-            scope: GridScope::Stream,
-        }],
+        grids: vec![Grid::new(WINDOW, GridScope::Stream)],
         ..testing::plan(
             "logs",
             vec![testing::target("target", kind)],

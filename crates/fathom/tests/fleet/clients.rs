@@ -269,7 +269,7 @@ fn a_program_that_is_not_our_server_is_reported_in_bounded_time() {
     let kinds: [(&[u8], bool, &str); 3] = [
         (b"", true, "it does not respond"),
         (&[b'x'; 200], true, "the program at this address is not fathom"),
-        (b"", false, "it ends the connection without a greeting"),
+        (b"", false, "it closed the connection without a greeting"),
     ];
     for (says, stays, message) in kinds {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -337,9 +337,9 @@ fn processes_that_connect_over_tcp_have_the_expected_ranks() {
         end(other).expect(0, &[]);
     });
     assert_eq!(names("saved"), hosts.names());
-    // Two agents announce the same number.
+    // Two agents have the same rank.
     let others = [spawn_early(worker(1, 1)), spawn_early(worker(2, 1))];
-    let both = ["announce the same number 1", "FATHOM_RANK"];
+    let both = ["have the same rank 1", "FATHOM_RANK"];
     run(&mut leading(2, "")).expect(3, &both);
     others.into_iter().for_each(|other| drop(end(other)));
 }

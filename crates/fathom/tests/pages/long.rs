@@ -67,7 +67,7 @@ fn an_hour_of_eight_jobs_opens() {
     let write = |(seconds, jobs): (u64, usize)| {
         let file = place.path().join(format!("{seconds}-{jobs}.html"));
         let begin = Instant::now();
-        let page = html::file(&run::create_page(&long_run(seconds, jobs), &PageContext::default()));
+        let page = html::render_file(&run::create_page(&long_run(seconds, jobs), &PageContext::default()));
         let made = begin.elapsed().as_secs_f64();
         fs::write(&file, &page).unwrap();
         (file, page.len(), made)

@@ -14,7 +14,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::once::Bijection;
-use super::{AccessError, Area};
+use super::{AccessError, Area, require};
 use crate::direction::PerDirection;
 use crate::draws::{Draws, Purpose, Reduction};
 use crate::units::Bytes;
@@ -34,21 +34,21 @@ pub struct Aged {
 
 impl Aged {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<AgedCursor, AccessError> {
-        let invalid = |what, range, value: String| Err(AccessError::Parameter { what, range, value });
         let area = Area::common(&areas).check(0)?;
         let count = area.positions();
         let writes = (count as f64 * (1.0 + self.spare)).round() as u64;
-        if !(self.spare > 0.0 && self.spare < 1.0) {
-            return invalid("the spare capacity", "between 0 and 1", self.spare.to_string());
-        }
-        if self.regions < 2 || u64::from(self.regions) > writes {
-            let range = "at least 2 and at most the number of blocks";
-            return invalid("the number of regions", range, self.regions.to_string());
-        }
+        let is_valid_spare = self.spare > 0.0 && self.spare < 1.0;
+        require(is_valid_spare, "the spare capacity", "between 0 and 1", self.spare)?;
+        let has_blocks = self.regions >= 2 && u64::from(self.regions) <= writes;
+        let range = "at least 2 and at most the number of blocks";
+        require(has_blocks, "the number of regions", range, self.regions)?;
         let region = Bytes(writes / u64::from(self.regions) * area.block);
-        if region < self.cache {
-            return invalid("a region", "at least as large as the cache", region.to_string());
-        }
+        require(
+            region >= self.cache,
+            "a region",
+            "at least as large as the cache",
+            region,
+        )?;
         let mut cursor = AgedCursor {
             area,
             parameters: *self,
@@ -59,7 +59,7 @@ impl Aged {
             next_region: 0,
             fresh_left: 0,
             rewrites: Vec::new(),
-            later: VecDeque::new(),
+            pending_rewrites: VecDeque::new(),
             selected: Vec::new(),
             to_select: 0,
         };
@@ -68,7 +68,7 @@ impl Aged {
     }
 
     /// The number of regions from a write to its rewrite.
-    fn distance(&self) -> u32 {
+    fn rewrite_distance(&self) -> u32 {
         if self.cache.0 > 0 { 2 } else { 1 }
     }
 
@@ -76,7 +76,9 @@ impl Aged {
     /// is `all`.
     fn rewrites_before(&self, all: u64) -> Vec<u64> {
         let invalid = self.valid_shares().into_iter().map(|valid| 1.0 - valid);
-        let invalid: Vec<f64> = invalid.take((self.regions - self.distance()) as usize).collect();
+        let invalid: Vec<f64> = invalid
+            .take((self.regions - self.rewrite_distance()) as usize)
+            .collect();
         let scale = all as f64 / invalid.iter().sum::<f64>();
         let mut sum = 0.0;
         let mut before = vec![0];
@@ -118,7 +120,7 @@ pub struct AgedCursor {
     fresh_left: u64,
     rewrites: Vec<u64>,
     /// Blocks that later regions rewrite, starting with the next.
-    later: VecDeque<Vec<u64>>,
+    pending_rewrites: VecDeque<Vec<u64>>,
     /// Blocks of the current region to rewrite later, and how many more must be selected.
     selected: Vec<u64>,
     to_select: u64,
@@ -157,14 +159,14 @@ impl AgedCursor {
         self.fresh = Bijection::new(self.area.positions(), draws.next_u64(Purpose::Offset));
         (self.visited, self.next_region) = (0, 0);
         self.selected.clear();
-        self.later.clear();
+        self.pending_rewrites.clear();
         self.begin_region();
     }
 
     /// Bytes of memory for blocks to rewrite.
     pub(super) fn extra_bytes(&self) -> u64 {
         let region = self.writes / u64::from(self.parameters.regions) + 1;
-        8 * region * u64::from(self.parameters.distance() + 1)
+        8 * region * u64::from(self.parameters.rewrite_distance() + 1)
     }
 
     fn writes_left(&self) -> u64 {
@@ -172,12 +174,12 @@ impl AgedCursor {
     }
 
     fn begin_region(&mut self) {
-        let (region, distance) = (self.next_region, self.parameters.distance());
+        let (region, distance) = (self.next_region, self.parameters.rewrite_distance());
         if region > 0 {
-            self.later.push_back(std::mem::take(&mut self.selected));
+            self.pending_rewrites.push_back(std::mem::take(&mut self.selected));
         }
         self.rewrites = match region >= distance {
-            true => self.later.pop_front().unwrap_or_default(),
+            true => self.pending_rewrites.pop_front().unwrap_or_default(),
             false => Vec::new(),
         };
         let size = self.writes_before(region + 1) - self.writes_before(region);
@@ -201,16 +203,14 @@ mod tests {
 
     const BLOCK: u64 = 4096;
 
+    fn area(blocks: u64) -> PerDirection<Area> {
+        PerDirection::all(Area::of_blocks(0, blocks * BLOCK, BLOCK))
+    }
+
     /// The positions of a pass, region by region.
     fn pass(parameters: Aged, blocks: u64) -> Vec<Vec<u64>> {
-        let area = Area {
-            base: 0,
-            length: blocks * BLOCK,
-            block: BLOCK,
-            alignment: BLOCK,
-        };
         let mut draws = GeneratorChoice::DiskSpd { seed: 7 }.start();
-        let mut cursor = parameters.cursor(PerDirection::all(area), &mut draws).unwrap();
+        let mut cursor = parameters.cursor(area(blocks), &mut draws).unwrap();
         let mut regions = vec![Vec::new(); parameters.regions as usize];
         while let Some(offset) = cursor.next(&mut draws) {
             regions[cursor.next_region as usize - 1].push(offset / BLOCK);
@@ -260,15 +260,12 @@ mod tests {
     #[test]
     fn a_cache_keeps_the_writes_of_a_block_apart() {
         for (cache, apart) in [(0, 1), (1 << 20, 2)] {
-            let cache = Bytes(cache);
-            let regions = pass(
-                Aged {
-                    regions: 20,
-                    spare: 0.3,
-                    cache,
-                },
-                20_000,
-            );
+            let parameters = Aged {
+                regions: 20,
+                spare: 0.3,
+                cache: Bytes(cache),
+            };
+            let regions = pass(parameters, 20_000);
             let mut last = vec![None; 20_000];
             let mut distance_min = usize::MAX;
             for (number, region) in regions.iter().enumerate() {
@@ -299,18 +296,10 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_refused() {
-        let area = Area {
-            base: 0,
-            length: 100 * BLOCK,
-            block: BLOCK,
-            alignment: BLOCK,
-        };
         let refused = |regions, spare, cache| {
             let mut draws = GeneratorChoice::DiskSpd { seed: 7 }.start();
             let cache = Bytes(cache);
-            Aged { regions, spare, cache }
-                .cursor(PerDirection::all(area), &mut draws)
-                .is_err()
+            Aged { regions, spare, cache }.cursor(area(100), &mut draws).is_err()
         };
         assert!(!refused(10, 0.1, 0) && !refused(10, 0.1, 11 * BLOCK));
         assert!(refused(1, 0.1, 0) && refused(111, 0.1, 0));

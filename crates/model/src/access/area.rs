@@ -1,6 +1,6 @@
 //! The part of a target that a stream may touch, cut into aligned positions.
 
-use super::AccessError;
+use super::{AccessError, require};
 use crate::direction::PerDirection;
 use crate::draws::Reduction;
 
@@ -21,6 +21,16 @@ pub struct Area {
 }
 
 impl Area {
+    /// An area whose positions are multiples of the block length.
+    pub(crate) fn of_blocks(base: u64, length: u64, block: u64) -> Area {
+        Area {
+            base,
+            length,
+            block,
+            alignment: block,
+        }
+    }
+
     /// Checks that at least one block fits `start` bytes into the area.
     ///
     /// # Errors
@@ -28,22 +38,13 @@ impl Area {
     /// alignment of 0.
     pub fn check(self, start: u64) -> Result<Area, AccessError> {
         for (what, value) in [("the block size", self.block), ("the alignment", self.alignment)] {
-            if value == 0 {
-                return Err(AccessError::Parameter {
-                    what,
-                    range: "at least 1 byte",
-                    value: "0".into(),
-                });
-            }
+            require(value > 0, what, "at least 1 byte", value)?;
         }
         if start.checked_add(self.block).is_none_or(|end| end > self.length) {
-            let Area {
-                base, length, block, ..
-            } = self;
             return Err(AccessError::TooSmall {
-                base,
-                length,
-                block,
+                base: self.base,
+                length: self.length,
+                block: self.block,
                 start,
             });
         }

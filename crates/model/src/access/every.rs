@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Placement, Position};
+use super::{AccessError, Area, Placement, Position, require};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 
@@ -31,14 +31,8 @@ pub enum Between {
 
 impl Every {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<EveryCursor, AccessError> {
-        if self.operations == 0 {
-            let what = "the number of operations per random position";
-            return Err(AccessError::Parameter {
-                what,
-                range: "at least 1",
-                value: "0".into(),
-            });
-        }
+        let what = "the number of operations per random position";
+        require(self.operations > 0, what, "at least 1", self.operations)?;
         let placement = self.placement.cursor(areas, draws)?;
         Ok(EveryCursor {
             placement,

@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Placement, Position};
+use super::{AccessError, Area, Placement, Position, require};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose};
 
@@ -52,14 +52,7 @@ impl Mixed {
 
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<MixedCursor, AccessError> {
         for (_, percent) in self.random_percent.iter() {
-            if *percent > 100 {
-                let value = percent.to_string();
-                return Err(AccessError::Parameter {
-                    what: "the random share",
-                    range: "0 to 100 percent",
-                    value,
-                });
-            }
+            require(*percent <= 100, "the random share", "0 to 100 percent", percent)?;
         }
         // The shared position must suit every direction.
         let areas = match self.continuation {
@@ -166,7 +159,6 @@ impl MixedCursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Uniform;
     use crate::draws::GeneratorChoice;
 
     #[test]
@@ -177,11 +169,7 @@ mod tests {
             block: 8192,
             alignment: 4096,
         };
-        let mixed = Mixed {
-            placement: Placement::Uniform(Uniform::default()),
-            random_percent: PerDirection::all(0),
-            continuation: Continuation::Aligned,
-        };
+        let mixed = Mixed::new(Placement::default(), PerDirection::all(0), Continuation::Aligned);
         let mut draws = GeneratorChoice::Native { seed: 1 }.start();
         let mut cursor = mixed.cursor(PerDirection::all(area), &mut draws).unwrap();
         let mut next = |direction, length| {

@@ -129,6 +129,15 @@ pub enum AccessError {
     EmptyRanges(u64),
 }
 
+/// Refuses a parameter with an invalid value.
+fn require(is_valid: bool, what: &'static str, range: &'static str, value: impl ToString) -> Result<(), AccessError> {
+    if is_valid {
+        return Ok(());
+    }
+    let value = value.to_string();
+    Err(AccessError::Parameter { what, range, value })
+}
+
 fn too_small(base: u64, length: u64, block: u64, start: u64) -> String {
     let skipped = match start {
         0 => String::new(),
@@ -192,7 +201,7 @@ impl Access {
     }
 
     /// True if at least some positions are random.
-    pub fn jumps(&self) -> bool {
+    pub fn has_random_positions(&self) -> bool {
         match self {
             Access::Random { .. } | Access::Every(_) => true,
             Access::Mixed(mixed) => mixed.random_percent.iter().any(|(_, share)| *share > 0),
@@ -203,7 +212,7 @@ impl Access {
     }
 
     /// True if a pass over the area ends without a stop condition.
-    pub fn ends(&self) -> bool {
+    pub fn is_finite(&self) -> bool {
         let visits_once = |placement: &Placement| matches!(placement, Placement::Once(_) | Placement::Aged(_));
         match self {
             // A gap may wrap to the base, so a pass may repeat blocks.
@@ -234,7 +243,7 @@ impl Access {
                     }
             )
         };
-        self.ends() && !may_repeat(self)
+        self.is_finite() && !may_repeat(self)
     }
 
     /// Creates the state of the pattern for the given areas. `shared` is the position that all

@@ -7,7 +7,7 @@ use super::aged::AgedCursor;
 use super::once::OnceCursor;
 use super::ranges::RangesCursor;
 use super::skewed::{NormalCursor, ParetoCursor, ZipfCursor};
-use super::{AccessError, Aged, Area, Normal, Once, Pareto, Ranges, Zipf};
+use super::{AccessError, Aged, Area, Normal, Once, Pareto, Ranges, Zipf, require};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose, Reduction};
 
@@ -53,9 +53,8 @@ impl Uniform {
             area.check(0)?;
         }
         let area = areas.read;
-        let same_areas = areas.write == area && areas.trim == area;
         Ok(UniformCursor {
-            same: same_areas,
+            same: areas.write == area && areas.trim == area,
             area,
             positions: area.positions(),
             reduction: self.reduction,
@@ -172,14 +171,8 @@ impl Placement {
             Placement::Normal(normal) => PlacementCursor::Normal(normal.cursor(areas)?),
             Placement::Aged(aged) => PlacementCursor::Aged(aged.cursor(areas, draws)?),
             Placement::List(list) => {
-                if list.blocks.is_empty() {
-                    let value = "an empty one".into();
-                    return Err(AccessError::Parameter {
-                        what: "the list of blocks",
-                        range: "at least one block",
-                        value,
-                    });
-                }
+                let has_blocks = !list.blocks.is_empty();
+                require(has_blocks, "the list of blocks", "at least one block", "an empty one")?;
                 let area = Area::common(&areas).check(0)?;
                 PlacementCursor::List {
                     list: list.clone(),

@@ -72,6 +72,17 @@ pub enum PositionSharing {
     PerDirection,
 }
 
+impl PositionSharing {
+    /// The index of a direction's position.
+    #[inline(always)]
+    pub(super) fn index(self, direction: Direction) -> usize {
+        match self {
+            PositionSharing::Shared => 0,
+            PositionSharing::PerDirection => direction as usize,
+        }
+    }
+}
+
 impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<SequentialCursor, AccessError> {
         // All directions share one strided position, so it must be in the area of each.
@@ -110,19 +121,11 @@ pub struct SequentialCursor {
 }
 
 impl SequentialCursor {
-    #[inline(always)]
-    fn index(&self, direction: Direction) -> usize {
-        match self.parameters.positions {
-            PositionSharing::Shared => 0,
-            PositionSharing::PerDirection => direction as usize,
-        }
-    }
-
     /// The next position, or `None` at the end of a pass.
     #[inline(always)]
     pub fn next(&mut self, direction: Direction) -> Option<Position> {
         let area = &self.areas[direction];
-        let index = self.index(direction);
+        let index = self.parameters.positions.index(direction);
         let mut position = self.next[index];
         // DiskSpd never issues an operation across the end of its target: it wraps before the last
         // partial block. Otherwise each pass would have one more, shorter operation, and sequential
@@ -141,13 +144,13 @@ impl SequentialCursor {
     #[inline(always)]
     pub fn advance(&mut self, direction: Direction, offset: u64, length: u32) {
         if let Advance::RandomGap { min, max } = self.parameters.advance {
-            let (area, index) = (&self.areas[direction], self.index(direction));
+            let (area, index) = (&self.areas[direction], self.parameters.positions.index(direction));
             self.gaps += 1;
             let gap = draw_gap((min, max), length, split_mix(self.gap_seed, self.gaps));
             self.next[index] = (offset - area.base + u64::from(length)).saturating_add(gap);
         } else if let Advance::Length { skip } = self.parameters.advance {
             let area = &self.areas[direction];
-            let index = self.index(direction);
+            let index = self.parameters.positions.index(direction);
             let end = (offset - area.base) as i64 + i64::from(length);
             self.next[index] = match end + skip {
                 // A backward step past the base continues `|skip|` bytes before the end of the
@@ -187,21 +190,28 @@ mod tests {
         crate::draws::GeneratorChoice::Native { seed }.start()
     }
 
+    fn area(base: u64, length: u64, alignment: u64) -> PerDirection<Area> {
+        PerDirection::all(Area {
+            base,
+            length,
+            block: 4096,
+            alignment,
+        })
+    }
+
+    fn with_gaps(min: u64, max: u64) -> Sequential {
+        Sequential {
+            advance: Advance::RandomGap { min, max },
+            ..Sequential::default()
+        }
+    }
+
     /// Otherwise all workers on a target would visit the same blocks.
     #[test]
     fn random_gaps_differ_between_workers() {
-        let area = Area {
-            base: 0,
-            length: 1 << 30,
-            block: 4096,
-            alignment: 4096,
-        };
-        let walk = Sequential {
-            advance: Advance::RandomGap { min: 0, max: 1 << 20 },
-            ..Sequential::default()
-        };
+        let walk = with_gaps(0, 1 << 20);
         let offsets = |seed: u64| {
-            let mut cursor = walk.cursor(PerDirection::all(area), &mut draws(seed)).unwrap();
+            let mut cursor = walk.cursor(area(0, 1 << 30, 4096), &mut draws(seed)).unwrap();
             let mut next = |_| {
                 let offset = cursor.next(Direction::Read).unwrap().offset;
                 cursor.advance(Direction::Read, offset, 4096);
@@ -216,17 +226,8 @@ mod tests {
 
     #[test]
     fn random_gaps_are_multiples_of_the_length_below_the_limit() {
-        let area = Area {
-            base: 4096,
-            length: 1 << 20,
-            block: 4096,
-            alignment: 4096,
-        };
-        let walk = Sequential {
-            advance: Advance::RandomGap { min: 8192, max: 24576 },
-            ..Sequential::default()
-        };
-        let mut cursor = walk.cursor(PerDirection::all(area), &mut draws(7)).unwrap();
+        let walk = with_gaps(8192, 24576);
+        let mut cursor = walk.cursor(area(4096, 1 << 20, 4096), &mut draws(7)).unwrap();
         let (mut gaps, mut end, mut wraps) = ([0; 4], 4096, 0);
         for _ in 0..1000 {
             let offset = cursor.next(Direction::Read).unwrap().offset;
@@ -249,15 +250,8 @@ mod tests {
 
     #[test]
     fn a_stride_beyond_the_area_wraps_to_its_start() {
-        let area = Area {
-            base: 0,
-            length: 1 << 20,
-            block: 4096,
-            alignment: u64::MAX,
-        };
-        let mut cursor = Sequential::default()
-            .cursor(PerDirection::all(area), &mut draws(0))
-            .unwrap();
+        let area = area(0, 1 << 20, u64::MAX);
+        let mut cursor = Sequential::default().cursor(area, &mut draws(0)).unwrap();
         for _ in 0..3 {
             let position = cursor.next(Direction::Read).unwrap();
             assert_eq!(position.offset, 0);

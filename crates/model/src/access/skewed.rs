@@ -5,7 +5,7 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessError, Area};
+use super::{AccessError, Area, require};
 use crate::direction::PerDirection;
 use crate::draws::{Draws, Purpose};
 
@@ -45,26 +45,10 @@ fn half() -> f64 {
     0.5
 }
 
-fn in_range(what: &'static str, range: &'static str, value: f64, ok: bool) -> Result<(), AccessError> {
-    if ok {
-        Ok(())
-    } else {
-        Err(AccessError::Parameter {
-            what,
-            range,
-            value: value.to_string(),
-        })
-    }
-}
-
 fn check_center(center: Option<f64>) -> Result<(), AccessError> {
     let value = center.unwrap_or(0.5);
-    in_range(
-        "the centre of a distribution",
-        "between 0 and 1",
-        value,
-        (0.0..=1.0).contains(&value),
-    )
+    let is_valid = (0.0..=1.0).contains(&value);
+    require(is_valid, "the centre of a distribution", "between 0 and 1", value)
 }
 
 /// Maps ranks to positions: by multiplication with an odd constant modulo a power of two (with
@@ -81,22 +65,14 @@ impl Spread {
     fn new(area: &Area, center: Option<f64>, draws: &mut Draws) -> Spread {
         let positions = area.positions();
         let mask = positions.next_power_of_two().max(2) - 1;
-        match center {
-            Some(center) => {
-                let start = ((center * positions as f64) as u64).min(positions - 1);
-                Spread {
-                    positions,
-                    mask,
-                    start,
-                    by_hash: false,
-                }
-            }
-            None => Spread {
-                positions,
-                mask,
-                start: draws.next_u64(Purpose::Range) % positions,
-                by_hash: true,
+        Spread {
+            positions,
+            mask,
+            start: match center {
+                Some(center) => ((center * positions as f64) as u64).min(positions - 1),
+                None => draws.next_u64(Purpose::Range) % positions,
             },
+            by_hash: center.is_none(),
         }
     }
 
@@ -117,12 +93,8 @@ impl Spread {
 impl Zipf {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<ZipfCursor, AccessError> {
         let area = Area::common(&areas).check(0)?;
-        in_range(
-            "theta of a zipf distribution",
-            "above 0",
-            self.theta,
-            self.theta > 0.0 && self.theta.is_finite(),
-        )?;
+        let is_valid = self.theta > 0.0 && self.theta.is_finite();
+        require(is_valid, "theta of a zipf distribution", "above 0", self.theta)?;
         check_center(self.center)?;
         let spread = Spread::new(&area, self.center, draws);
         Ok(ZipfCursor {
@@ -223,12 +195,8 @@ fn ln1p_over(x: f64) -> f64 {
 impl Pareto {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<ParetoCursor, AccessError> {
         let area = Area::common(&areas).check(0)?;
-        in_range(
-            "h of a pareto distribution",
-            "between 0 and 1",
-            self.h,
-            self.h > 0.0 && self.h < 1.0,
-        )?;
+        let is_valid = self.h > 0.0 && self.h < 1.0;
+        require(is_valid, "h of a pareto distribution", "between 0 and 1", self.h)?;
         check_center(self.center)?;
         let spread = Spread::new(&area, self.center, draws);
         Ok(ParetoCursor {
@@ -259,11 +227,12 @@ impl Normal {
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<NormalCursor, AccessError> {
         let area = Area::common(&areas).check(0)?;
         let percent = self.deviation_percent;
-        in_range(
+        let is_valid = (0.0..=100.0).contains(&percent);
+        require(
+            is_valid,
             "the deviation of a normal distribution",
             "0 to 100 percent",
             percent,
-            (0.0..=100.0).contains(&percent),
         )?;
         check_center(Some(self.center))?;
         Ok(NormalCursor {

@@ -11,7 +11,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Placement, Position};
+use super::{AccessError, Area, Placement, Position, require};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 use crate::units::Bytes;
@@ -102,13 +102,9 @@ impl WritePointers {
     ) -> Result<WritePointersCursor, AccessError> {
         let common = Area::common(&areas).check(0)?;
         let (zone, capacity) = (self.zone.0, self.capacity.0);
-        if capacity < common.block || capacity > zone {
-            return Err(AccessError::Parameter {
-                what: "the capacity of a zone",
-                range: "between a block and the size of a zone",
-                value: self.capacity.to_string(),
-            });
-        }
+        let is_valid = (common.block..=zone).contains(&capacity);
+        let range = "between a block and the size of a zone";
+        require(is_valid, "the capacity of a zone", range, self.capacity)?;
         // Only whole zones are used.
         let first = common.base.div_ceil(zone);
         let end = (common.base + common.length) / zone;
@@ -120,22 +116,16 @@ impl WritePointers {
                 start: 0,
             });
         }
-        if end > MAX_ZONES {
-            return Err(AccessError::Parameter {
-                what: "the number of zones",
-                range: "at most 16777216",
-                value: end.to_string(),
-            });
-        }
+        require(end <= MAX_ZONES, "the number of zones", "at most 16777216", end)?;
         let zone_areas = areas.map(|area| Area {
             base: first * zone,
             length: (end - first) * zone,
             ..*area
         });
-        let within = match &self.within {
-            None => None,
-            Some(placement) => Some(placement.cursor(zone_areas, draws)?),
-        };
+        let within = self.within.as_ref();
+        let within = within
+            .map(|placement| placement.cursor(zone_areas, draws))
+            .transpose()?;
         Ok(WritePointersCursor {
             parameters: self.clone(),
             areas: zone_areas,
@@ -358,6 +348,11 @@ mod tests {
         WritePointers { within, ..zones }
     }
 
+    fn with_capacity(bytes: u64) -> WritePointers {
+        let capacity = Bytes(bytes);
+        WritePointers { capacity, ..ZONES }
+    }
+
     struct Walk {
         cursor: Cursor,
         draws: Draws,
@@ -365,12 +360,7 @@ mod tests {
 
     impl Walk {
         fn new(zones: WritePointers, area: (u64, u64), shared: &Arc<SharedAccess>) -> Result<Walk, AccessError> {
-            let area = Area {
-                base: area.0,
-                length: area.1,
-                block: 4 * KIB,
-                alignment: 4 * KIB,
-            };
+            let area = Area::of_blocks(area.0, area.1, 4 * KIB);
             let mut draws = GeneratorChoice::Native { seed: 7 }.start();
             let access = Access::WritePointers(zones);
             let cursor = access.cursor(PerDirection::all(area), 1, shared, &mut draws)?;
@@ -409,8 +399,7 @@ mod tests {
 
     #[test]
     fn a_pass_skips_unwritable_blocks_and_resets_zones_in_the_next_pass() {
-        let capacity = Bytes(8 * KIB);
-        let mut walk = Walk::alone(WritePointers { capacity, ..ZONES });
+        let mut walk = Walk::alone(with_capacity(8 * KIB));
         for resets in [0, 4] {
             assert_eq!(walk.blocks(Direction::Write, 100), [0, 1, 4, 5, 8, 9, 12, 13]);
             assert_eq!(walk.cursor.zone_resets(), resets);
@@ -470,27 +459,14 @@ mod tests {
         assert_eq!(walk.blocks(Direction::Write, 100), (4..16).collect::<Vec<_>>());
         for (zones, area) in [
             (ZONES, (4 * KIB, 20 * KIB)),
-            (
-                WritePointers {
-                    capacity: Bytes(KIB),
-                    ..ZONES
-                },
-                (0, 64 * KIB),
-            ),
-            (
-                WritePointers {
-                    capacity: Bytes(32 * KIB),
-                    ..ZONES
-                },
-                (0, 64 * KIB),
-            ),
+            (with_capacity(KIB), (0, 64 * KIB)),
+            (with_capacity(32 * KIB), (0, 64 * KIB)),
         ] {
             assert!(Walk::new(zones.clone(), area, &shared).is_err(), "{zones:?} {area:?}");
         }
         let many = WritePointers {
             zone: Bytes(4 * KIB),
-            capacity: Bytes(4 * KIB),
-            ..ZONES
+            ..with_capacity(4 * KIB)
         };
         let terabyte = Walk::new(many, (0, 1 << 40), &shared).err();
         assert!(matches!(

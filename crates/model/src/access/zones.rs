@@ -5,7 +5,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Placement, Position, PositionSharing};
+use super::{AccessError, Area, Placement, Position, PositionSharing, require};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 use crate::units::Bytes;
@@ -30,22 +30,15 @@ pub struct Zones {
 impl Zones {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<ZonesCursor, AccessError> {
         let common = Area::common(&areas).check(0)?;
-        if self.range.0 < common.block || self.work.0 == 0 {
-            let value = format!("{} (work {})", self.range, self.work);
-            return Err(AccessError::Parameter {
-                what: "the zone range",
-                range: "at least one block",
-                value,
-            });
-        }
+        let is_valid = self.range.0 >= common.block && self.work.0 > 0;
+        let value = format!("{} (work {})", self.range, self.work);
+        require(is_valid, "the zone range", "at least one block", value)?;
         let window = areas.map(|area| Area {
             length: area.length.min(self.range.0),
             ..*area
         });
-        let within = match &self.within {
-            None => None,
-            Some(placement) => Some(placement.cursor(window, draws)?),
-        };
+        let within = self.within.as_ref();
+        let within = within.map(|placement| placement.cursor(window, draws)).transpose()?;
         Ok(ZonesCursor {
             parameters: self.clone(),
             // Random positions need a whole window; sequential ones can use a partial last window.
@@ -80,14 +73,8 @@ impl ZonesCursor {
         let area = self.areas[direction];
         if self.done >= self.parameters.work.0 {
             let start = self.window + self.parameters.range.0 + self.parameters.skip.0;
-            self.enter(
-                if start + self.min_length > area.length {
-                    0
-                } else {
-                    start
-                },
-                draws,
-            );
+            let fits = start + self.min_length <= area.length;
+            self.enter(if fits { start } else { 0 }, draws);
         }
         let offset = match &mut self.within {
             None => self.next_in_order(direction),
@@ -113,7 +100,7 @@ impl ZonesCursor {
 
     fn next_in_order(&self, direction: Direction) -> u64 {
         let area = &self.areas[direction];
-        let position = match self.next[self.index(direction)] {
+        let position = match self.next[self.parameters.positions.index(direction)] {
             next if next + area.block <= self.window_length() => next,
             _ => 0,
         };
@@ -124,13 +111,6 @@ impl ZonesCursor {
         self.parameters.range.0.min(self.areas.read.length - self.window)
     }
 
-    fn index(&self, direction: Direction) -> usize {
-        match self.parameters.positions {
-            PositionSharing::Shared => 0,
-            PositionSharing::PerDirection => direction as usize,
-        }
-    }
-
     pub(super) fn claim(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
         let position = drawn.offset - self.areas[direction].base - self.window;
         // Operations stay within their window.
@@ -139,7 +119,7 @@ impl ZonesCursor {
             None => length,
             Some(placement) => placement.claim(drawn.offset - self.window, direction, length),
         };
-        self.next[self.index(direction)] = position + u64::from(length);
+        self.next[self.parameters.positions.index(direction)] = position + u64::from(length);
         self.done += u64::from(length);
         length
     }

@@ -79,30 +79,19 @@ fn a_depth_is_divided_among_the_hosts_of_a_job_in_any_notation() {
     };
     assert_eq!(depths(&job_with(&[], 10)), [3, 3, 2, 2]);
     assert_eq!(depths(&job_with(&["0", "2"], 9)), [5, 0, 4, 0]);
-    assert_eq!(
-        depths(&job_with(&["db2", "db3"], 8)),
-        [0, 0, 4, 4],
-        "named hosts get the whole depth"
-    );
+    // Named hosts get the whole depth.
+    assert_eq!(depths(&job_with(&["db2", "db3"], 8)), [0, 0, 4, 4]);
     // Two ranks are on db1, and a rank may be named by its number as well.
     assert_eq!(depths(&job_with(&["db1", "3"], 9)), [3, 3, 0, 3]);
-    assert_eq!(
-        depths(&job_with(&["db2", "2"], 9)),
-        [0, 0, 9, 0],
-        "a rank that is named twice counts once"
-    );
+    // A rank that is named twice counts once.
+    assert_eq!(depths(&job_with(&["db2", "2"], 9)), [0, 0, 9, 0]);
 }
 
 #[test]
 fn a_divided_rate_has_the_same_total_and_spacing() {
-    let job = for_hosts(
-        &["db1", "db3"],
-        Workload {
-            rate: Some(Rate::iops(10_000)),
-            depth: 4,
-            ..workload()
-        },
-    );
+    let mut load = workload();
+    (load.rate, load.depth) = (Some(Rate::iops(10_000)), 4);
+    let job = for_hosts(&["db1", "db3"], load);
     let mut per_second = 0.0;
     let mut phases = Vec::new();
     for share in shares(&and_for_all(job)) {

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::block_size::BlockSizes;
 use crate::content::Content;
-use crate::direction::Direction;
 use crate::mix::Mix;
 use crate::units::Bytes;
 use crate::visible::excerpt;
@@ -241,11 +240,11 @@ impl Plan {
                 if work.groups.iter().any(closes) {
                     faults.add("`close` is not allowed: a file session closes its file itself");
                 }
-                let trees = self.targets.iter().filter_map(|target| match &target.kind {
+                let mut block_counts = self.targets.iter().filter_map(|target| match &target.kind {
                     TargetKind::Tree { tree } => Some(tree.sizes.max().0 / work.block.0.max(1)),
                     _ => None,
                 });
-                if { trees }.any(|blocks| blocks > FileOperation::MAX_BLOCKS) {
+                if block_counts.any(|blocks| blocks > FileOperation::MAX_BLOCKS) {
                     faults.add("a file of a tree has too many blocks: use larger blocks or smaller files");
                 }
                 if work.shares_files && work.changes_names() {
@@ -303,10 +302,7 @@ impl Plan {
                 faults.add(format!("{}s have no access pattern", direction.word()));
             }
         }
-        for direction in Direction::ALL
-            .into_iter()
-            .filter(|direction| stream.mix.includes(*direction))
-        {
+        for direction in stream.mix.directions() {
             check_sizes(&stream.pattern.sizes[direction], faults);
         }
         match &stream.content {
@@ -457,14 +453,11 @@ fn check_passes(job: &Job, faults: &mut Faults) {
             // A trace ends by itself.
             return false;
         }
-        let used = Direction::ALL
-            .into_iter()
-            .filter(|direction| stream.mix.includes(*direction));
-        let mut patterns = used.filter_map(|direction| {
+        let mut patterns = stream.mix.directions().filter_map(|direction| {
             let index = usize::from(stream.pattern.access_index[direction]);
             stream.pattern.access.get(index)
         });
-        patterns.any(|access| !access.ends())
+        patterns.any(|access| !access.is_finite())
     };
     if job.workers.iter().flat_map(|worker| &worker.streams).any(endless) {
         faults.add(

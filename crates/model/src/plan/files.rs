@@ -180,12 +180,17 @@ impl FileTree {
 
     /// Bytes of all files, including those that do not exist yet when the test begins.
     pub fn total_size(&self) -> Bytes {
+        Bytes(self.sum_of_files(|size| size))
+    }
+
+    /// Sums a figure of all files that depends on their sizes.
+    fn sum_of_files(&self, figure: impl Fn(u64) -> u64) -> u64 {
         let count = self.file_count();
         match &self.sizes {
-            BlockSizes::Fixed { size } => Bytes(count.saturating_mul(size.0)),
+            BlockSizes::Fixed { size } => count.saturating_mul(figure(size.0)),
             _ => {
-                let sizes = (0..count.min(FileTree::MAX_FILES) as u32).map(|file| self.file_size(file));
-                Bytes(sizes.fold(0, u64::saturating_add))
+                let figures = (0..count.min(FileTree::MAX_FILES) as u32).map(|file| figure(self.file_size(file)));
+                figures.fold(0, u64::saturating_add)
             }
         }
     }
@@ -193,15 +198,7 @@ impl FileTree {
     /// Bytes that the tree takes in a file system with blocks of this size: files are rounded up,
     /// and each directory takes a block.
     pub fn occupied_size(&self, block: u64) -> Bytes {
-        let count = self.file_count();
-        let rounded = |size: u64| size.div_ceil(block.max(1)).saturating_mul(block.max(1));
-        let files = match &self.sizes {
-            BlockSizes::Fixed { size } => count.saturating_mul(rounded(size.0)),
-            _ => {
-                let sizes = (0..count.min(FileTree::MAX_FILES) as u32).map(|file| rounded(self.file_size(file)));
-                sizes.fold(0, u64::saturating_add)
-            }
-        };
+        let files = self.sum_of_files(|size| size.div_ceil(block.max(1)).saturating_mul(block.max(1)));
         Bytes(files.saturating_add(self.directory_count().saturating_mul(block)))
     }
 
@@ -257,7 +254,7 @@ impl FileTree {
             sum = sum.saturating_add(self.file_size(file(*number)));
             is_below
         };
-        ({ 0..files }.take_while(fits).count() as u32).max(1)
+        ((0..files).take_while(fits).count() as u32).max(1)
     }
 
     /// Limits the tree to its first files that have this many bytes in total.
@@ -479,7 +476,7 @@ impl FileOperationKind {
 }
 
 /// The operations of a stream on a tree.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileWork {
     /// Groups of consecutive operations on the same file, each with a share.
     pub groups: Vec<FileGroup>,

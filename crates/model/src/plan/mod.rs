@@ -143,7 +143,7 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
     /// The job ends when no job that moves data is running or waiting (fio `exit_on_io_done`).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_with_io: bool,
     /// Names or ranks of the hosts that execute this job, in a fleet; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -177,10 +177,6 @@ impl DividedSettings {
     pub fn is_nothing(&self) -> bool {
         *self == DividedSettings::default()
     }
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// A thread that issues I/O.
@@ -596,6 +592,11 @@ impl Plan {
             .flat_map(|(step, s)| s.jobs.iter().enumerate().map(move |(job, j)| ((step, job), j)))
     }
 
+    /// The workers of all jobs.
+    pub fn workers(&self) -> impl Iterator<Item = &Worker> {
+        self.jobs().flat_map(|(_, job)| &job.workers)
+    }
+
     /// True if this step prepares the target again, because every step does.
     pub fn prepares_anew(&self, step: usize, target: TargetId) -> bool {
         let when = self.steps[step].prepare.unwrap_or(self.prepare);
@@ -612,11 +613,8 @@ impl Plan {
     /// For each target, true if a step uses it.
     pub fn used_targets(&self) -> Vec<bool> {
         let mut used = vec![false; self.targets.len()];
-        let workers = self.jobs().flat_map(|(_, job)| &job.workers);
-        for id in workers
-            .flat_map(|worker| &worker.streams)
-            .flat_map(|stream| stream.target.ids())
-        {
+        let streams = self.workers().flat_map(|worker| &worker.streams);
+        for id in streams.flat_map(|stream| stream.target.ids()) {
             used[id.0 as usize] = true;
         }
         used

@@ -357,6 +357,14 @@ pub struct Verify {
 }
 
 impl Verify {
+    /// Verification by a method with all other features off.
+    pub fn new(method: VerifyMethod) -> Verify {
+        Verify {
+            method,
+            ..Verify::default()
+        }
+    }
+
     /// The path of the state file.
     pub fn state_path(&self) -> PathBuf {
         Path::new(&self.directory).join(&self.state_file)
@@ -400,16 +408,6 @@ pub enum KeyJournal {
     /// Before and after each write, and flushed before writes are issued, so that the map survives
     /// a system crash.
     EachWriteFlushed,
-}
-
-impl Verify {
-    /// Verification by a method with all other features off.
-    pub fn new(method: VerifyMethod) -> Verify {
-        Verify {
-            method,
-            ..Verify::default()
-        }
-    }
 }
 
 /// Which of the written blocks are discarded.

@@ -14,6 +14,13 @@ pub struct Grid {
     pub scope: GridScope,
 }
 
+impl Grid {
+    /// An interval series of this length and scope.
+    pub fn new(length_ns: Nanos, scope: GridScope) -> Grid {
+        Grid { length_ns, scope }
+    }
+}
+
 /// The scope of an interval series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -114,6 +114,16 @@ pub enum Prepare {
     },
 }
 
+impl TargetKind {
+    /// True if the path of the target is a name in a file system.
+    pub(crate) fn has_name(&self) -> bool {
+        matches!(
+            self,
+            TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
+        )
+    }
+}
+
 impl Prepare {
     /// The size that a file is given.
     pub fn size(&self) -> Option<Bytes> {
@@ -192,11 +202,18 @@ pub enum StreamTarget {
 impl Default for StreamTarget {
     /// The first target of the plan.
     fn default() -> Self {
-        StreamTarget::One { target: TargetId(0) }
+        StreamTarget::one(0)
     }
 }
 
 impl StreamTarget {
+    /// The target with this number.
+    pub fn one(number: u32) -> StreamTarget {
+        StreamTarget::One {
+            target: TargetId(number),
+        }
+    }
+
     /// A set of files. The next file is picked after `operations` operations.
     pub fn files(targets: Vec<TargetId>, open_at_once: u32, service: FileService, operations: u64) -> StreamTarget {
         StreamTarget::Files {

@@ -77,10 +77,7 @@ mod tests {
 
     #[test]
     fn each_file_begins_where_the_previous_one_ends() {
-        let size_share = |size: u64| SizeShare {
-            size: Bytes(size),
-            percent: 50.0,
-        };
+        let size_share = |size: u64| SizeShare::new(Bytes(size), 50.0);
         let tree = FileTree {
             files_per_directory: 200,
             sizes: BlockSizes::Split {

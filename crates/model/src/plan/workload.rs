@@ -252,20 +252,17 @@ impl Workload {
                 Region::new(Extent::bytes(self.offset.0 + from), Some(Extent::bytes(to - from)))
             }
             None => {
-                let percent = |part: u64| 100.0 * part as f64 / workers as f64;
+                let share = |parts: u64| Extent {
+                    percent: 100.0 * parts as f64 / workers as f64,
+                    align,
+                    ..Extent::default()
+                };
                 Region {
                     base: Extent {
                         bytes: self.offset,
-                        percent: percent(index),
-                        align,
-                        round_up: false,
+                        ..share(index)
                     },
-                    length: Some(Extent {
-                        bytes: Bytes(0),
-                        percent: percent(1),
-                        align,
-                        round_up: false,
-                    }),
+                    length: Some(share(1)),
                 }
             }
         }

@@ -36,7 +36,7 @@ pub struct Idleness {
 /// The idleness of a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuIdleness {
-    /// The share of the time in which nothing else ran on it, in percent.
+    /// CPU number.
     pub cpu: u32,
     /// The share of the time in which nothing else ran on it, in percent.
     pub percent: f64,

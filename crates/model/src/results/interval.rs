@@ -95,7 +95,7 @@ impl Point {
         }
     }
 
-    /// Adds the same interval of another series.
+    /// Merges the same interval of another series.
     pub fn merge(&mut self, other: &Point) {
         if other.operations == 0 {
             return;
@@ -158,8 +158,8 @@ pub struct IntervalHistogram {
 }
 
 impl IntervalHistogram {
-    /// Adds the same interval of others.
-    pub fn add(&mut self, mut other: IntervalHistogram) {
+    /// Merges the same interval of other workers or ranks.
+    pub fn merge(&mut self, mut other: IntervalHistogram) {
         self.length_ns = self.length_ns.max(other.length_ns);
         for direction in Direction::ALL {
             match (&mut self.latency[direction], other.latency[direction].take()) {

@@ -301,7 +301,7 @@ impl JobResults {
             .binary_search_by_key(&other.start_ns, |entry| entry.start_ns);
         match place {
             Err(index) => self.histograms.insert(index, other),
-            Ok(index) => self.histograms[index].add(other),
+            Ok(index) => self.histograms[index].merge(other),
         }
     }
 }

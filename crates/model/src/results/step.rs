@@ -104,7 +104,7 @@ impl StepResults {
     }
 
     /// Marks the step as interrupted.
-    pub fn cut_short(mut self) -> StepResults {
+    pub fn into_interrupted(mut self) -> StepResults {
         let has_begun = |job: &&mut JobResults| !job.workers.is_empty() && job.ended.is_none();
         for job in self.jobs.iter_mut().filter(has_begun) {
             job.ended = Some(EndReason::Interrupted);

@@ -138,9 +138,11 @@ pub struct Waits {
     /// Waits with nothing in flight until the next operation was due.
     pub slept: u64,
     /// Polls for completions without waiting.
-    pub looks: u64,
+    #[serde(rename = "looks")]
+    pub polls: u64,
     /// How many of those polls returned 0, 1, … 6, and 7 or more completions.
-    pub completions_per_look: [u64; 8],
+    #[serde(rename = "completions_per_look")]
+    pub completions_per_poll: [u64; 8],
 }
 
 impl Waits {
@@ -149,8 +151,8 @@ impl Waits {
         self.completion += other.completion;
         self.throttled += other.throttled;
         self.slept += other.slept;
-        self.looks += other.looks;
-        for (mine, theirs) in self.completions_per_look.iter_mut().zip(other.completions_per_look) {
+        self.polls += other.polls;
+        for (mine, theirs) in self.completions_per_poll.iter_mut().zip(other.completions_per_poll) {
             *mine += theirs;
         }
     }

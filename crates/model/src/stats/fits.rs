@@ -150,9 +150,8 @@ fn invert(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
         }
         matrix[column].iter_mut().for_each(|value| *value /= pivot);
         let used = matrix[column].clone();
-        for (row, values) in matrix.iter_mut().enumerate().filter(|(row, _)| *row != column) {
+        for (_, values) in matrix.iter_mut().enumerate().filter(|(row, _)| *row != column) {
             let factor = values[column];
-            debug_assert!(row < size);
             values
                 .iter_mut()
                 .zip(&used)

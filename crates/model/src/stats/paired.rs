@@ -1,5 +1,6 @@
 //! Paired comparisons, and corrections for several tests.
 
+use super::changes::median;
 use super::intervals::{mean, sample_deviation};
 use super::quantiles::{normal_quantile, student_quantile, two_sided_student, upper_tail_of_normal};
 use crate::draws::{GeneratorChoice, Purpose};
@@ -200,13 +201,9 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<MedianInterval> {
         term *= (m - left_out) as f64 / (left_out + 1) as f64;
     }
     let (left_out, coverage) = found?;
-    let median = match m % 2 {
-        0 => (sorted[m / 2 - 1] + sorted[m / 2]) / 2.0,
-        _ => sorted[m / 2],
-    };
     Some(MedianInterval {
         low: sorted[left_out],
-        median,
+        median: median(values),
         high: sorted[m - 1 - left_out],
         level: coverage,
     })

@@ -94,7 +94,8 @@ pub fn student_quantile(p: f64, degrees: u32) -> f64 {
 /// Probability that a value of Student's distribution is at least as far from 0 as `t`, on either
 /// side.
 pub fn two_sided_student(t: f64, degrees: u32) -> f64 {
-    if !t.is_finite() {
+    // If t² overflows, the whole distribution is on one side.
+    if !(t * t).is_finite() {
         return 0.0;
     }
     let v = f64::from(degrees.max(1));
@@ -109,12 +110,7 @@ pub fn upper_tail_of_normal(z: f64) -> f64 {
 /// The distribution function of Student's distribution with `degrees` degrees of freedom (at least
 /// 1).
 pub fn student_cdf(t: f64, degrees: u32) -> f64 {
-    let v = f64::from(degrees.max(1));
-    // If t² overflows, the whole distribution is on one side.
-    let tail_probability = match (t * t).is_finite() {
-        true => 0.5 * incomplete_beta(v / (v + t * t), v / 2.0, 0.5),
-        false => 0.0,
-    };
+    let tail_probability = 0.5 * two_sided_student(t, degrees);
     if t < 0.0 {
         tail_probability
     } else {

@@ -1,5 +1,6 @@
 //! Trends of a series, and the beginning of its settled part.
 
+use super::changes::median;
 use super::intervals::{lag_one_correlation, mean};
 use super::quantiles::{normal_quantile, upper_tail_of_normal};
 
@@ -36,23 +37,17 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
             slopes.push((second - first) / (distance + 1) as f64);
         }
     }
-    slopes.sort_by(f64::total_cmp);
     let variance_term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let variance = (variance_term(n as f64) - tie_sizes(values).map(variance_term).sum::<f64>()) / 18.0;
     let z = match variance > 0.0 {
         true => (score as f64 - score.signum() as f64) / variance.sqrt(),
         false => 0.0,
     };
-    let middle = slopes.len() / 2;
-    let slope = match slopes.len() % 2 {
-        0 => (slopes[middle - 1] + slopes[middle]) / 2.0,
-        _ => slopes[middle],
-    };
     Some(Trend {
         score,
         z,
         p: (2.0 * upper_tail_of_normal(z.abs())).min(1.0),
-        slope,
+        slope: median(&slopes),
     })
 }
 

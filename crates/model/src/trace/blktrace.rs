@@ -78,15 +78,9 @@ impl Depth {
 
     /// The deepest of the directions that occurred.
     pub(super) fn max(&self) -> u32 {
-        let device_name = self
-            .max
-            .iter()
-            .zip(self.was_queued)
-            .filter(|(_, was_queued)| *was_queued);
-        device_name
-            .map(|(max, _)| (*max).clamp(1, MAX_PLAUSIBLE_DEPTH))
-            .max()
-            .unwrap_or(1)
+        let depths = self.max.iter().zip(self.was_queued);
+        let depths = depths.filter(|(_, was_queued)| *was_queued).map(|(max, _)| *max);
+        depths.max().unwrap_or(1).clamp(1, MAX_PLAUSIBLE_DEPTH)
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use super::{Entry, Reader, TraceError};
 
 /// Bytes read at a time; larger than any line or record.
-const PIECE: usize = 256 << 10;
+const PIECE_BYTES: usize = 256 << 10;
 
 /// Reads the entries of a trace from any source, keeping one piece in memory.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl<R: Read> Feed<R> {
         Feed {
             source,
             reader,
-            piece: vec![0; PIECE],
+            piece: vec![0; PIECE_BYTES],
             filled: 0,
             ended: false,
         }

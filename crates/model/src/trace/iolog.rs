@@ -12,7 +12,7 @@ pub const HEADER: &str = "fio version 3 iolog\n";
 const VERSION_2: &str = "fio version 2 iolog";
 const VERSION_3: &str = "fio version 3 iolog";
 /// The maximum length of a line.
-pub const LONGEST_LINE: usize = 4096;
+pub const MAX_LINE_BYTES: usize = 4096;
 
 /// Which version a trace has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +71,10 @@ impl Reader {
             let (line, length) = match remaining.iter().position(|byte| *byte == b'\n') {
                 Some(end) => (&remaining[..end], end + 1),
                 None if ended => (remaining, remaining.len()),
-                None if remaining.len() > LONGEST_LINE => return Err(self.too_long()),
+                None if remaining.len() > MAX_LINE_BYTES => return Err(self.too_long()),
                 None => break,
             };
-            if line.len() > LONGEST_LINE {
+            if line.len() > MAX_LINE_BYTES {
                 return Err(self.too_long());
             }
             used += length;
@@ -95,7 +95,7 @@ impl Reader {
     fn too_long(&self) -> TraceError {
         TraceError::Line {
             line: self.line + 1,
-            max: LONGEST_LINE,
+            max: MAX_LINE_BYTES,
         }
     }
 

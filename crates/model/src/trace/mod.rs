@@ -249,13 +249,7 @@ impl Reader {
             Direction::Write => self.skip.writes,
             Direction::Trim => self.skip.trims,
         };
-        (!left_out && length > 0).then(|| {
-            EntryAction::Move(Operation {
-                direction,
-                offset: self.position(offset),
-                length,
-            })
-        })
+        (!left_out && length > 0).then(|| EntryAction::Move(Operation::new(direction, self.position(offset), length)))
     }
 }
 

@@ -281,12 +281,7 @@ fn schedules_and_pauses_must_be_possible() {
         "job `first`, worker 0: a pause needs at least one operation, or a time, before it",
     );
     check(
-        |plan| {
-            plan.grids.push(Grid {
-                length_ns: Nanos::micros(999),
-                scope: GridScope::Job,
-            });
-        },
+        |plan| plan.grids.push(Grid::new(Nanos::micros(999), GridScope::Job)),
         "interval series: an interval of 999 us is too short; the shortest is 1 ms",
     );
 }

@@ -370,6 +370,7 @@ fn reads_of_all_processes_on_a_machine_are_added() {
 
 #[test]
 fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
+    use EndReason::{Done, Failed, Interrupted, Time};
     let check = |a: Option<EndReason>, b: Option<EndReason>, expected: Option<EndReason>| {
         let results_ended =
             |ended: &Option<EndReason>| host("a", &[]).with(|results| results.steps[0].jobs[0].ended = ended.clone());
@@ -380,18 +381,10 @@ fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
             assert_eq!(job(&sum).ended, expected, "{a:?} and {b:?}");
         }
     };
-    check(None, Some(EndReason::Time), Some(EndReason::Time));
-    check(Some(EndReason::Time), Some(EndReason::Failed), Some(EndReason::Failed));
-    check(
-        Some(EndReason::Interrupted),
-        Some(EndReason::Failed),
-        Some(EndReason::Failed),
-    );
-    check(
-        Some(EndReason::Done),
-        Some(EndReason::Interrupted),
-        Some(EndReason::Interrupted),
-    );
+    check(None, Some(Time), Some(Time));
+    check(Some(Time), Some(Failed), Some(Failed));
+    check(Some(Interrupted), Some(Failed), Some(Failed));
+    check(Some(Done), Some(Interrupted), Some(Interrupted));
 }
 
 #[test]

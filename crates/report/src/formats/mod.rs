@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use model::results::Results;
 
 pub use markdown::escape_markdown as markdown_text;
-pub use text::{findings, write_head};
+pub use text::{write_findings, write_head};
 
 /// An output format.
 #[derive(Clone, Copy, Debug)]

@@ -108,7 +108,7 @@ const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
         Family::counter(
             "fathom_late_operations",
             "operations",
-            "Operations that were issued after their due time.",
+            "Operations that were due in the measured window but not issued in it, or dropped.",
         ),
         |job| job.results.late as f64,
     ),

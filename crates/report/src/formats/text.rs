@@ -51,7 +51,7 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     write_first_and_last_end(&summary.jobs, out)?;
     if !summary.findings.is_empty() {
         writeln!(out)?;
-        findings(&summary.findings, out)?;
+        write_findings(&summary.findings, out)?;
     }
     if !summary.diagnoses.is_empty() {
         writeln!(out)?;
@@ -410,10 +410,10 @@ fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let merged: u64 = device.merged.iter().sum();
     match &device.ours {
-        Some(_) if device.agrees() && merged > 0 => {
+        Some(_) if device.matches_test() && merged > 0 => {
             write!(out, ", equal to this test's own count with {merged} merged requests")?
         }
-        Some(_) if device.agrees() => write!(out, ", equal to this test's own count")?,
+        Some(_) if device.matches_test() => write!(out, ", equal to this test's own count")?,
         Some(ours) => write!(out, "; this test issued {}", transfers(ours))?,
         None => {}
     }
@@ -447,7 +447,7 @@ fn transfers(transfers: &Transfers) -> String {
 ///
 /// # Errors
 /// `out` cannot be written to.
-pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     // Findings of one rule form a group, which prints the reason and advice only once.
     sorted.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(&b.rule)));

@@ -100,14 +100,14 @@ pub struct Series {
     pub weak: bool,
     /// Its colour, by meaning.
     pub tone: Tone,
-    /// The look of each row of [`Form::Rows`]; without one, all rows look alike.
+    /// The style of each row of [`Form::Rows`]; without one, all rows look alike.
     #[serde(skip)]
-    pub looks: Vec<Look>,
+    pub row_styles: Vec<PointStyle>,
 }
 
-/// The look of the point of a row.
+/// The style of the point of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum PointStyle {
     /// The colour of the series with this number in the other charts of the page.
     Series(usize),
     /// A disc: the requirement is met.
@@ -185,7 +185,7 @@ pub fn direction_tone(direction: Direction) -> Tone {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
     /// The axis of `at`.
-    pub across: Across,
+    pub across: MarkAxis,
     /// Position, or start of a band.
     pub at: f64,
     /// End of a band.
@@ -199,7 +199,7 @@ pub struct Mark {
 
 impl Mark {
     /// Creates a line.
-    pub fn line(across: Across, at: f64, words: impl Into<String>, tone: Tone) -> Mark {
+    pub fn line(across: MarkAxis, at: f64, words: impl Into<String>, tone: Tone) -> Mark {
         Mark {
             across,
             at,
@@ -210,7 +210,7 @@ impl Mark {
     }
 
     /// Creates a band between two positions.
-    pub fn band(across: Across, at: f64, to: f64, words: impl Into<String>, tone: Tone) -> Mark {
+    pub fn band(across: MarkAxis, at: f64, to: f64, words: impl Into<String>, tone: Tone) -> Mark {
         Mark {
             to: Some(to),
             ..Mark::line(across, at, words, tone)
@@ -221,7 +221,7 @@ impl Mark {
 /// The axis of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Across {
+pub enum MarkAxis {
     /// A vertical line.
     X,
     /// A horizontal line.

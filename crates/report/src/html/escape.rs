@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Escapes text for an element or a quoted attribute.
-pub fn text(text: &str) -> String {
+pub fn escape_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for character in visible_lines(text).chars() {
         match character {
@@ -27,7 +27,7 @@ const UNITS: [&str; 20] = [
 ];
 
 /// Escapes text for an element, without line breaks between numbers and their units.
-pub(super) fn text_with_nbsp(plain: &str) -> String {
+pub(super) fn escape_with_nbsp(plain: &str) -> String {
     let mut out = String::with_capacity(plain.len());
     let mut before = None;
     for (at, letter) in plain.char_indices() {
@@ -37,7 +37,7 @@ pub(super) fn text_with_nbsp(plain: &str) -> String {
         });
         before = Some(letter);
     }
-    text(&out)
+    escape_text(&out)
 }
 
 /// True if lines must not break at a space: between a number and its unit, a sign and its number.
@@ -59,16 +59,16 @@ fn is_bound_together(before: Option<char>, after: &str) -> bool {
 }
 
 /// Formats code, without line breaks at the hyphens of options.
-pub(super) fn command(code: &str) -> String {
-    keep_options_whole(&text(code))
+pub(super) fn format_code(code: &str) -> String {
+    keep_options_whole(&escape_text(code))
 }
 
 /// Formats a command in a box of its own, which breaks lines only at spaces.
-pub(super) fn command_box(code: &str) -> String {
+pub(super) fn format_command_box(code: &str) -> String {
     // Browsers also break lines at hyphens.
     let word = |(index, word): (usize, &str)| match index > 0 && word.contains('-') {
-        true => format!("<span class=\"option\">{}</span>", text(word)),
-        false => text(word),
+        true => format!("<span class=\"option\">{}</span>", escape_text(word)),
+        false => escape_text(word),
     };
     let words: Vec<String> = code.split(' ').enumerate().map(word).collect();
     format!(
@@ -78,8 +78,8 @@ pub(super) fn command_box(code: &str) -> String {
 }
 
 /// Formats a line of text, in which options stay whole.
-pub(super) fn phrase(plain: &str) -> String {
-    keep_options_whole(&text_with_nbsp(plain))
+pub(super) fn escape_phrase(plain: &str) -> String {
+    keep_options_whole(&escape_with_nbsp(plain))
 }
 
 /// True for `2026-11-29`.
@@ -107,16 +107,16 @@ fn keep_options_whole(escaped: &str) -> String {
 
 /// Formats prose for an element: text between backticks becomes code, and other numbers get commas
 /// between thousands.
-pub(super) fn prose(sentence: &str) -> String {
+pub(super) fn format_prose(sentence: &str) -> String {
     let escape_part =
-        |plain_text: &str| keep_options_whole(&text_with_nbsp(&crate::numbers::group_thousands(plain_text)));
+        |plain_text: &str| keep_options_whole(&escape_with_nbsp(&crate::numbers::group_thousands(plain_text)));
     let parts: Vec<&str> = sentence.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return escape_part(sentence);
     }
     let marked = parts.iter().enumerate().map(|(index, plain_text)| match index % 2 {
         0 => escape_part(plain_text),
-        _ => format!("<code>{}</code>", command(plain_text)),
+        _ => format!("<code>{}</code>", format_code(plain_text)),
     });
     marked.collect()
 }
@@ -124,7 +124,7 @@ pub(super) fn prose(sentence: &str) -> String {
 /// Formats JSON for a script element: nothing in it can end the element or start a comment.
 pub fn json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).expect("plain values are valid JSON");
-    in_script(&json)
+    escape_for_script(&json)
 }
 
 /// Significant digits of positions along an axis, which must differ from each other.
@@ -181,7 +181,7 @@ fn round_numbers(tree: &mut Value, digits: usize) {
 }
 
 /// Escapes JSON text for a script element. In JSON, the replaced characters occur only in strings.
-pub(super) fn in_script(json: &str) -> String {
+pub(super) fn escape_for_script(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 64);
     for character in json.chars() {
         match character {
@@ -205,7 +205,7 @@ mod tests {
     fn a_word_of_any_length_takes_linear_time() {
         let long = "x".repeat(100_000);
         let start = std::time::Instant::now();
-        assert_eq!(prose(&long), long);
+        assert_eq!(format_prose(&long), long);
         assert!(
             start.elapsed() < std::time::Duration::from_secs(5),
             "{:?}",
@@ -217,32 +217,34 @@ mod tests {
     fn markup_becomes_text() {
         let nasty = "</script><script>alert('1')</script> & \"x\"\u{7}";
         let shown = "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;\\u0007";
-        assert_eq!(text(nasty), shown);
+        assert_eq!(escape_text(nasty), shown);
     }
 
     #[test]
     fn text_between_backticks_is_code() {
         assert_eq!(
-            prose("look with `iostat <x>`, & wait"),
+            format_prose("look with `iostat <x>`, & wait"),
             "look with <code>iostat &lt;x&gt;</code>, &amp; wait"
         );
-        assert_eq!(prose("a ` alone"), "a ` alone");
+        assert_eq!(format_prose("a ` alone"), "a ` alone");
     }
 
     /// Names of findings and other words with hyphens may be broken.
     #[test]
     fn options_stay_on_one_line() {
         assert_eq!(
-            prose("NOT-STEADY: measure for longer (--time 300s, or -Sh), a mixed-case word at -3 on 2026-11-29."),
+            format_prose(
+                "NOT-STEADY: measure for longer (--time 300s, or -Sh), a mixed-case word at -3 on 2026-11-29."
+            ),
             "NOT-STEADY: measure for longer (<span class=\"option\">--time</span> 300s, or \
              <span class=\"option\">-Sh),</span> a mixed-case word at -3 on 2026-11-29."
         );
         assert_eq!(
-            phrase("2026-11-29 14:53 UTC, after warm-up"),
+            escape_phrase("2026-11-29 14:53 UTC, after warm-up"),
             "<span class=\"option\">2026-11-29</span> 14:53 UTC, after <span class=\"option\">warm-up</span>"
         );
         let of_command = "fathom <span class=\"option\">--path</span> a-b -";
-        assert_eq!(command("fathom --path a-b -"), of_command);
+        assert_eq!(format_code("fathom --path a-b -"), of_command);
     }
 
     #[test]

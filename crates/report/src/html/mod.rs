@@ -24,7 +24,7 @@ use model::finding::Finding;
 use sha2::{Digest, Sha256};
 
 use chart::{Chart, Scale, X};
-use escape::{phrase, prose, text, text_with_nbsp};
+use escape::{escape_phrase, escape_text, escape_with_nbsp, format_prose};
 use page::{Block, Lead, Page, Section, Table, Tone, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
@@ -33,11 +33,11 @@ use crate::numbers::{count, format_rough, group_thousands};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// The figures of a chart are also written as a table if it has at most this many rows.
-const MAX_ROWS: usize = 100;
+const MAX_FIGURE_ROWS: usize = 100;
 /// Number of findings that are not folded.
-const OPEN_FINDINGS: usize = 5;
+const UNFOLDED_FINDINGS: usize = 5;
 /// A verdict with more notes folds those between the first and the scope.
-const OPEN_NOTES: usize = 3;
+const MAX_UNFOLDED_NOTES: usize = 3;
 
 /// Converts a name to letters, digits and `-`, for identifiers and file names.
 pub fn to_identifier(name: &str) -> String {
@@ -57,12 +57,12 @@ pub fn to_identifier(name: &str) -> String {
 }
 
 /// Renders the page as a self-contained file.
-pub fn file(page: &Page) -> String {
-    linked(page, &[])
+pub fn render_file(page: &Page) -> String {
+    render_with_links(page, &[])
 }
 
 /// Renders the page with links at the top: address and text.
-pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
+pub fn render_with_links(page: &Page, links: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(1 << 16);
     write_head(page, &mut out);
     out.push_str("<main>\n");
@@ -80,7 +80,7 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
     let _ = write!(
         out,
         "<footer id=\"provenance\">{}</footer>\n</main>\n",
-        text(&page.provenance)
+        escape_text(&page.provenance)
     );
     let _ = writeln!(out, "<script>{SCRIPT}</script>");
     out.push_str("</body>\n</html>\n");
@@ -89,7 +89,7 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
 
 /// Renders a server page that is not a report. `body` is markup, and `script` may be empty. The
 /// script may contact only its own server.
-pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
+pub fn render_plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
     let scripts = match script {
         "" => "'none'".to_owned(),
         script => script_digest(script.as_bytes()),
@@ -99,10 +99,14 @@ pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> S
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        text(title)
+        escape_text(title)
     );
     write_links(links, &mut out);
-    let _ = write!(out, "<header>\n<h1>{}</h1>\n</header>\n{body}</main>\n", text(title));
+    let _ = write!(
+        out,
+        "<header>\n<h1>{}</h1>\n</header>\n{body}</main>\n",
+        escape_text(title)
+    );
     if !script.is_empty() {
         let _ = writeln!(out, "<script>{script}</script>");
     }
@@ -116,7 +120,7 @@ fn write_links(links: &[(&str, &str)], out: &mut String) {
     }
     out.push_str("<nav aria-label=\"Navigation\"><p class=\"about\">");
     for (address, words) in links {
-        let _ = write!(out, "<a href=\"{}\">{}</a> ", text(address), text(words));
+        let _ = write!(out, "<a href=\"{}\">{}</a> ", escape_text(address), escape_text(words));
     }
     out.push_str("</p></nav>\n");
 }
@@ -141,7 +145,7 @@ fn write_head(page: &Page, out: &mut String) {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"fathom {}\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         env!("CARGO_PKG_VERSION"),
-        text(&full_title(page)),
+        escape_text(&full_title(page)),
     );
 }
 
@@ -155,7 +159,7 @@ fn full_title(page: &Page) -> String {
 
 fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     out.push_str("<header>\n");
-    let _ = writeln!(out, "<h1>{}</h1>", text_with_nbsp(&full_title(page)));
+    let _ = writeln!(out, "<h1>{}</h1>", escape_with_nbsp(&full_title(page)));
     let about = join_short_lines(&page.about);
     for (number, line) in about.iter().enumerate() {
         let is_last = has_terms && number + 1 == about.len();
@@ -165,7 +169,7 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
         } else {
             ""
         };
-        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", phrase(line));
+        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", escape_phrase(line));
     }
     out.push_str("</header>\n<section id=\"answer\" aria-label=\"Result\">\n");
     write_verdict(&page.verdict, out);
@@ -186,9 +190,9 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
             let _ = writeln!(
                 out,
                 "<div><dt>{}</dt><dd><strong{class}>{}</strong><span>{}</span></dd></div>",
-                text(&tile.name),
-                text_with_nbsp(&tile.value),
-                text_with_nbsp(&tile.note)
+                escape_text(&tile.name),
+                escape_with_nbsp(&tile.value),
+                escape_with_nbsp(&tile.note)
             );
         }
         out.push_str("</dl>\n");
@@ -203,11 +207,11 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
 
 /// Joins lines that fit into one of a wide screen, so that the charts are higher on the page.
 fn join_short_lines(lines: &[String]) -> Vec<String> {
-    const LONGEST_LINE: usize = 150;
+    const MAX_LINE_CHARS: usize = 150;
     let mut joined: Vec<String> = Vec::new();
     for line in lines {
         match joined.last_mut() {
-            Some(last) if last.chars().count() + line.chars().count() + 3 <= LONGEST_LINE => {
+            Some(last) if last.chars().count() + line.chars().count() + 3 <= MAX_LINE_CHARS => {
                 last.push_str(" · ");
                 last.push_str(line);
             }
@@ -224,19 +228,21 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
     let class = verdict.tone.class();
     let _ = write!(out, "<div class=\"verdict {class}\" id=\"verdict\">\n<p>");
     if !verdict.word.is_empty() {
-        let _ = write!(out, "<strong class=\"word\">{}</strong> ", text(&verdict.word));
+        let _ = write!(out, "<strong class=\"word\">{}</strong> ", escape_text(&verdict.word));
     }
-    let _ = writeln!(out, "{}</p>", prose(&verdict.sentence));
+    let _ = writeln!(out, "{}</p>", format_prose(&verdict.sentence));
     if !verdict.clauses.is_empty() {
         out.push_str("<ul class=\"clauses\">\n");
         for clause in &verdict.clauses {
+            let job = clause.job.as_ref().map(|job| format!("{}: ", escape_text(job)));
             let _ = writeln!(
                 out,
-                "<li class=\"{}\"><strong>{}</strong> <b>{}:</b> {}</li>",
+                "<li class=\"{}\"><strong>{}</strong> <b>{}{}:</b> {}</li>",
                 clause.tone.class(),
-                text(&clause.word),
-                prose(&clause.promised),
-                prose(&clause.sentence)
+                escape_text(&clause.word),
+                job.unwrap_or_default(),
+                format_prose(&clause.promised),
+                format_prose(&clause.sentence)
             );
         }
         out.push_str("</ul>\n");
@@ -246,7 +252,7 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
     let notes = &verdict.notes;
     let is_scope = |note: &String| note.starts_with(run::SCOPE) || note.starts_with("Tested: ");
     let scope = notes.iter().position(is_scope);
-    let folded = match notes.len() > OPEN_NOTES {
+    let folded = match notes.len() > MAX_UNFOLDED_NOTES {
         true => 1..scope.unwrap_or(notes.len() - 1).max(1),
         false => 0..0,
     };
@@ -255,7 +261,7 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
             let more = crate::numbers::pluralize(folded.len() as u64, "more note");
             let _ = writeln!(out, "<details><summary>{more}</summary>");
         }
-        let _ = writeln!(out, "<p>{}</p>", prose(note));
+        let _ = writeln!(out, "<p>{}</p>", format_prose(note));
         if number + 1 == folded.end && !folded.is_empty() {
             out.push_str("</details>\n");
         }
@@ -270,8 +276,8 @@ fn write_lead(lead: &Lead, out: &mut String) {
     let _ = writeln!(
         out,
         "<div class=\"{class}\"><h2>{}</h2><p>{}</p>",
-        text(&lead.topic),
-        prose(&lead.sentence)
+        escape_text(&lead.topic),
+        format_prose(&lead.sentence)
     );
     if !lead.advice.is_empty() {
         out.push_str("<ul>");
@@ -288,9 +294,14 @@ fn format_advice(advice: &str) -> String {
     let parts: Vec<&str> = advice.split('`').collect();
     match parts[..] {
         [before, command, after] if command.contains("fathom ") || command.starts_with("fio ") => {
-            format!("{}{}{}", prose(before), escape::command_box(command), prose(after))
+            format!(
+                "{}{}{}",
+                format_prose(before),
+                escape::format_command_box(command),
+                format_prose(after)
+            )
         }
-        _ => prose(advice),
+        _ => format_prose(advice),
     }
 }
 
@@ -301,7 +312,7 @@ fn write_findings(all: &[Finding], out: &mut String) {
         "<section id=\"findings\">\n<h2>Findings ({})</h2>\n<ul class=\"findings\">",
         all.len()
     );
-    let (open, rest) = sorted.split_at(sorted.len().min(OPEN_FINDINGS));
+    let (open, rest) = sorted.split_at(sorted.len().min(UNFOLDED_FINDINGS));
     open.iter().for_each(|finding| write_finding(finding, out));
     out.push_str("</ul>\n");
     if !rest.is_empty() {
@@ -319,12 +330,12 @@ fn write_findings(all: &[Finding], out: &mut String) {
 
 fn write_finding(finding: &Finding, out: &mut String) {
     let class = severity_class(finding.severity);
-    let at = finding.at.as_ref().map(|at| format!(" {}", text(at)));
+    let at = finding.at.as_ref().map(|at| format!(" {}", escape_text(at)));
     let _ = write!(
         out,
         "<li class=\"{class}\"><p><strong>{class}</strong> {} <span class=\"at\"><code>{}</code>{}</span></p>",
-        prose(&crate::diagnosis::format_sentence(&finding.what)),
-        text(&finding.rule),
+        format_prose(&crate::diagnosis::format_sentence(&finding.what)),
+        escape_text(&finding.rule),
         at.unwrap_or_default()
     );
     for (word, sentence) in [("Why it matters", &finding.why), ("What to do", &finding.help)] {
@@ -343,14 +354,14 @@ fn write_finding(finding: &Finding, out: &mut String) {
 fn write_section(number: usize, section: &Section, tone: Tone, out: &mut String) {
     let (open, close) = match section.folded {
         true => (
-            format!("<details><summary><h2>{}</h2></summary>", text(&section.title)),
+            format!("<details><summary><h2>{}</h2></summary>", escape_text(&section.title)),
             "</details>",
         ),
-        false => (format!("<h2>{}</h2>", text(&section.title)), ""),
+        false => (format!("<h2>{}</h2>", escape_text(&section.title)), ""),
     };
     let _ = writeln!(out, "<section id=\"part-{number}\">\n{open}");
     if !section.about.is_empty() {
-        let _ = writeln!(out, "<p class=\"about\">{}</p>", text_with_nbsp(&section.about));
+        let _ = writeln!(out, "<p class=\"about\">{}</p>", escape_with_nbsp(&section.about));
     }
     let is_chart = |block: &Block| matches!(block, Block::Chart(_));
     for (index, block) in section.blocks.iter().enumerate() {
@@ -360,7 +371,7 @@ fn write_section(number: usize, section: &Section, tone: Tone, out: &mut String)
         }
         match block {
             Block::Text(sentence) => {
-                let _ = writeln!(out, "<p>{}</p>", prose(sentence));
+                let _ = writeln!(out, "<p>{}</p>", format_prose(sentence));
             }
             Block::Chart(chart) => write_chart(chart, out),
             Block::Table(table) => write_table(table, out),
@@ -384,10 +395,10 @@ fn write_chart(chart: &Chart, out: &mut String) {
         "<figure class=\"chart\" id=\"chart-{0}\" aria-labelledby=\"title-{0}\">\n<h3 id=\"title-{0}\">{1}</h3>\n\
          <div class=\"drawing\">{2}</div>\n{3}<figcaption>{4}</figcaption>\n",
         chart.id,
-        text(&chart.title),
+        escape_text(&chart.title),
         svg::draw(chart),
         svg::draw_legend(chart),
-        text_with_nbsp(&chart.about)
+        escape_with_nbsp(&chart.about)
     );
     if let Some(table) = figures_table(chart) {
         out.push_str("<details class=\"figures\"><summary>Figures</summary>\n");
@@ -416,18 +427,22 @@ fn figures_table(chart: &Chart) -> Option<Table> {
         .iter()
         .filter(|series| series.form != chart::Form::Guide)
         .collect();
-    if let [points] = drawn[..]
-        && chart.x.scale != Scale::Names
-        && chart.x.ticks.is_empty()
-        && points.words.len() == points.x.len()
-    {
-        return (points.x.len() <= MAX_ROWS).then(|| named_points_table(chart, points));
+    let is_named = |series: &&chart::Series| series.words.len() == series.x.len();
+    // Several series of one point each are points with names as well.
+    let is_one_list = match &drawn[..] {
+        [] => false,
+        [_] => true,
+        several => several.iter().all(|series| series.x.len() == 1),
+    };
+    if is_one_list && chart.x.scale != Scale::Names && chart.x.ticks.is_empty() && drawn.iter().all(is_named) {
+        let count: usize = drawn.iter().map(|series| series.x.len()).sum();
+        return (count <= MAX_FIGURE_ROWS).then(|| named_points_table(chart, &drawn));
     }
     let mut rows: Vec<&X> = Vec::new();
     for x in drawn.iter().flat_map(|series| &series.x) {
         if !rows.contains(&x) {
             rows.push(x);
-            if rows.len() > MAX_ROWS {
+            if rows.len() > MAX_FIGURE_ROWS {
                 return None;
             }
         }
@@ -474,20 +489,18 @@ fn figures_table(chart: &Chart) -> Option<Table> {
 
 /// Creates a table of points that have names, such as the depths of a sweep. Several may share a
 /// position.
-fn named_points_table(chart: &Chart, points: &chart::Series) -> Table {
-    let cells = points
-        .words
+fn named_points_table(chart: &Chart, drawn: &[&chart::Series]) -> Table {
+    let points = drawn
         .iter()
-        .zip(&points.x)
-        .zip(&points.y)
-        .map(|((words, x), y)| {
-            let x = match x {
-                X::Name(name) => name.clone(),
-                X::Number(number) => format_figure(*number, &chart.x),
-            };
-            let name = words.split(": ").next().unwrap_or_default().to_owned();
-            vec![name, x, y.map_or("-".to_owned(), |y| format_figure(y, &chart.y))]
-        });
+        .flat_map(|series| series.words.iter().zip(&series.x).zip(&series.y));
+    let cells = points.map(|((words, x), y)| {
+        let x = match x {
+            X::Name(name) => name.clone(),
+            X::Number(number) => format_figure(*number, &chart.x),
+        };
+        let name = words.split(": ").next().unwrap_or_default().to_owned();
+        vec![name, x, y.map_or("-".to_owned(), |y| format_figure(y, &chart.y))]
+    });
     Table {
         caption: chart.title.clone(),
         head: vec![String::new(), chart.x.title_with_unit(), chart.y.title_with_unit()],
@@ -495,7 +508,7 @@ fn named_points_table(chart: &Chart, points: &chart::Series) -> Table {
     }
 }
 
-/// Formats a count exactly, and another figure with three significant digits.
+/// Formats counts exactly and other figures with three significant digits.
 fn format_figure(value: f64, axis: &chart::Axis) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let digits = match value.abs() {
@@ -528,7 +541,7 @@ fn write_table(table: &Table, out: &mut String) {
     let _ = write!(
         out,
         "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption>",
-        text(&table.caption)
+        escape_text(&table.caption)
     );
     if !table.head.is_empty() {
         out.push_str("<thead><tr>");
@@ -537,7 +550,7 @@ fn write_table(table: &Table, out: &mut String) {
                 out,
                 "<th scope=\"col\"{}>{}</th>",
                 column_class(table, index),
-                text_with_nbsp(cell)
+                escape_with_nbsp(cell)
             );
         }
         out.push_str("</tr></thead>");
@@ -551,9 +564,9 @@ fn write_table(table: &Table, out: &mut String) {
                     out,
                     "<th scope=\"row\"{}>{}</th>",
                     column_class(table, index),
-                    text_with_nbsp(cell)
+                    escape_with_nbsp(cell)
                 ),
-                _ => write!(out, "<td{}>{}</td>", column_class(table, index), text_with_nbsp(cell)),
+                _ => write!(out, "<td{}>{}</td>", column_class(table, index), escape_with_nbsp(cell)),
             };
         }
         out.push_str("</tr>\n");
@@ -563,8 +576,11 @@ fn write_table(table: &Table, out: &mut String) {
 
 /// The class of a column of long text, whose lines may wrap.
 fn column_class(table: &Table, index: usize) -> &'static str {
-    const LONGEST_FIGURE: usize = 30;
-    let is_long = |row: &Vec<String>| row.get(index).is_some_and(|cell| cell.chars().count() > LONGEST_FIGURE);
+    const MAX_FIGURE_CHARS: usize = 30;
+    let is_long = |row: &Vec<String>| {
+        row.get(index)
+            .is_some_and(|cell| cell.chars().count() > MAX_FIGURE_CHARS)
+    };
     match table.rows.iter().any(is_long) {
         true => " class=\"words\"",
         false => "",
@@ -572,7 +588,11 @@ fn column_class(table: &Table, index: usize) -> &'static str {
 }
 
 fn write_path(path: &IoPath, tone: Tone, out: &mut String) {
-    let _ = writeln!(out, "<figure class=\"path\">\n<h3>{}</h3>\n<ol>", text(&path.title));
+    let _ = writeln!(
+        out,
+        "<figure class=\"path\">\n<h3>{}</h3>\n<ol>",
+        escape_text(&path.title)
+    );
     for layer in &path.layers {
         let class = if layer.binds { " class=\"binds\"" } else { "" };
         let hop = if layer.hop {
@@ -580,7 +600,7 @@ fn write_path(path: &IoPath, tone: Tone, out: &mut String) {
         } else {
             ""
         };
-        let _ = write!(out, "<li{class}>{hop}<strong>{}</strong>", text(&layer.name));
+        let _ = write!(out, "<li{class}>{hop}<strong>{}</strong>", escape_text(&layer.name));
         if layer.binds {
             let _ = write!(out, "<em class=\"limit\">{}</em>", path::BOTTLENECK);
         }
@@ -598,16 +618,16 @@ fn write_path(path: &IoPath, tone: Tone, out: &mut String) {
             );
         }
         for fact in layer.facts.iter().filter(|fact| !fact.is_empty()) {
-            let _ = write!(out, "<span>{}</span>", text_with_nbsp(fact));
+            let _ = write!(out, "<span>{}</span>", escape_with_nbsp(fact));
         }
         out.push_str("</li>\n");
     }
     let _ = writeln!(
         out,
         "</ol>\n<figcaption>{} {} {}</figcaption>\n</figure>",
-        prose(&crate::diagnosis::format_sentence(&path.sentence)),
-        text(&path.hops),
-        text(&path.sources)
+        format_prose(&crate::diagnosis::format_sentence(&path.sentence)),
+        escape_text(&path.hops),
+        escape_text(&path.sources)
     );
 }
 
@@ -615,13 +635,13 @@ fn write_code(title: &str, code: &str, notes: &[String], out: &mut String) {
     let _ = writeln!(
         out,
         "<div class=\"code\"><h3>{}</h3><pre tabindex=\"0\"><code>{}</code></pre><button type=\"button\" class=\"copy\" hidden>Copy</button>",
-        text(title),
-        escape::command(code)
+        escape_text(title),
+        escape::format_code(code)
     );
     if !notes.is_empty() {
         out.push_str("<ul>");
         for note in notes {
-            let _ = write!(out, "<li>{}</li>", text(note));
+            let _ = write!(out, "<li>{}</li>", escape_text(note));
         }
         out.push_str("</ul>");
     }
@@ -629,7 +649,7 @@ fn write_code(title: &str, code: &str, notes: &[String], out: &mut String) {
 }
 
 /// Compresses text to base64 of gzip, because an hour of intervals is long.
-fn compress(text: &str) -> String {
+fn gzip_base64(text: &str) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let compressed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
     STANDARD.encode(compressed.expect("writing to memory does not fail"))
@@ -644,9 +664,9 @@ fn write_downloads(page: &Page, out: &mut String) {
         let _ = write!(
             out,
             "<button type=\"button\" class=\"download\" hidden data-of=\"download-{number}\" data-file=\"{}\" data-media=\"{}\">{}</button> ",
-            text(&download.file),
-            text(&download.media),
-            text(&download.words)
+            escape_text(&download.file),
+            escape_text(&download.media),
+            escape_text(&download.words)
         );
     }
     out.push_str("</p>\n");
@@ -654,7 +674,7 @@ fn write_downloads(page: &Page, out: &mut String) {
         let _ = writeln!(
             out,
             "<script type=\"text/plain\" id=\"download-{number}\">{}</script>",
-            compress(&download.text)
+            gzip_base64(&download.text)
         );
     }
     out.push_str("</section>\n");

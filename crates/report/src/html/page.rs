@@ -107,6 +107,8 @@ pub struct JudgeCommand {
 /// One requirement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clause {
+    /// Name of the judged job, if there are several.
+    pub job: Option<String>,
     /// The requirement as text.
     pub promised: String,
     /// The outcome in a word.
@@ -336,10 +338,10 @@ impl Download {
 }
 
 /// Adds to a statement the runs or jobs that it is about, if there are several.
-pub fn likewise(statement: &str, names: &[&str]) -> String {
+pub fn add_places(statement: &str, names: &[&str]) -> String {
     match names {
         [] | [_] => statement.to_owned(),
-        [first, others @ ..] => format!("{statement} ({first}; likewise in {})", others.join(", ")),
+        [first, others @ ..] => format!("{statement} ({first}; also in {})", others.join(", ")),
     }
 }
 
@@ -349,7 +351,7 @@ pub fn name_places(mut finding: Finding, names: &[&str]) -> Finding {
         [] => {}
         [only] => finding.at = Some((*only).to_owned()),
         names => {
-            finding.what = likewise(&finding.what, names);
+            finding.what = add_places(&finding.what, names);
             finding.at = None;
         }
     }

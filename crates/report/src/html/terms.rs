@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::chart::Chart;
-use super::escape::text;
+use super::escape::escape_text;
 use super::page::{Block, Page, Section, Table};
 use super::path::BOTTLENECK;
 
@@ -12,7 +12,7 @@ type Term = (&'static str, &'static str);
 
 /// All terms, the most important first. `|` separates the words of a term; any of them on a page is
 /// enough to list it.
-const TERMS: [Term; 27] = [
+const TERMS: [Term; 34] = [
     ("IOPS", "operations (reads or writes) per second; more is better"),
     ("latency", "how long one operation takes; less is better"),
     (
@@ -58,14 +58,26 @@ const TERMS: [Term; 27] = [
     ),
     ("throughput|MB/s|MiB/s", "bytes per second; more is better"),
     (
-        "fsync|commits",
-        "a program's request to store its writes for good, as a database does at each commit",
+        "fsync|flush|commits",
+        "a program's request to store its writes for good; a database commits by a write and then a flush (fsync), so \
+         a commit takes the sum of both times",
     ),
     (
         "CONSISTENT",
         "the test agrees with the promise but is too short to prove it",
     ),
     ("baseline", "the result with which the others are compared"),
+    ("margin", "differences of up to this share count as the same"),
+    ("stall|stalls", "a time in which no operation completed"),
+    ("dip|dips", "a short time in which the rate was lower"),
+    (
+        "slot|slots",
+        "room for one operation in progress; with all slots in use, further operations wait",
+    ),
+    (
+        "trim|trims",
+        "a request that tells the disk which blocks are no longer used",
+    ),
     (
         "bottleneck",
         "the part that limits the rate; faster parts elsewhere change nothing",
@@ -91,10 +103,12 @@ const TERMS: [Term; 27] = [
         "interrupts",
         "signals with which devices report completed operations to a processor",
     ),
+    ("entry", "a result in the local history, by its number"),
+    ("rank|ranks", "a process of a test on several hosts, by its number"),
 ];
 
 pub(super) fn find_terms(page: &Page) -> Vec<Term> {
-    let mut screen_text = vec![page.title.as_str(), &page.verdict.sentence];
+    let mut screen_text = vec![page.title.as_str(), &page.verdict.word, &page.verdict.sentence];
     screen_text.extend(page.sections.iter().flat_map(list_texts));
     screen_text.extend(page.table.iter().flat_map(list_cells));
     screen_text.extend(page.about.iter().map(String::as_str));
@@ -143,9 +157,11 @@ fn list_block_texts(block: &Block) -> Vec<&str> {
 
 fn list_chart_texts(chart: &Chart) -> Vec<&str> {
     let names = chart.series.iter().map(|series| &*series.name);
+    let marks = chart.marks.iter().map(|mark| &*mark.words);
     [&*chart.title, &*chart.about, &*chart.y.unit]
         .into_iter()
         .chain(names)
+        .chain(marks)
         .collect()
 }
 
@@ -169,7 +185,12 @@ pub(super) fn write(terms: &[Term], out: &mut String) {
     out.push_str("<section id=\"terms\">\n<h2>Glossary</h2>\n<dl class=\"glossary\">\n");
     for (names, meaning) in terms {
         let names = names.replace('|', ", ");
-        let _ = writeln!(out, "<div><dt>{}</dt>: <dd>{}</dd></div>", text(&names), text(meaning));
+        let _ = writeln!(
+            out,
+            "<div><dt>{}</dt>: <dd>{}</dd></div>",
+            escape_text(&names),
+            escape_text(meaning)
+        );
     }
     out.push_str("</dl>\n</section>\n");
 }

@@ -2,8 +2,9 @@
 
 use crate::pages::results;
 use crate::prelude::*;
-use model::diagnosis::{Answer, Diagnosis, JobDiagnosis};
+use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, JobDiagnosis};
 use model::histogram::Histogram;
+use model::results::SyncResults;
 use report::html;
 use report::html::page::{Block, Page, Tone, Verdict};
 use report::html::run::{self, PageContext};
@@ -50,11 +51,7 @@ fn several_jobs_have_one_opening() {
     );
     let clauses: Vec<&str> = page.verdict.clauses.iter().map(|clause| &*clause.promised).collect();
     assert_eq!(clauses, ["fill", "check"]);
-    assert!(
-        page.verdict.clauses[0]
-            .sentence
-            .contains(" MB/s, flush 100 us")
-    );
+    assert!(page.verdict.clauses[0].sentence.contains(" MB/s, flush 100 us"));
     assert!(
         page.verdict.notes[0].starts_with("Tested: 13 ms to 100 ms on "),
         "{:?}",
@@ -69,10 +66,10 @@ fn several_jobs_have_one_opening() {
     assert_eq!(tiles, ["fill", "check"]);
     // Equal findings and limits are stated once.
     let findings: Vec<&str> = page.findings.iter().map(|finding| &*finding.what).collect();
-    let merged = "D-CPU of fill (fill; likewise in check)";
+    let merged = "D-CPU of fill (fill; also in check)";
     assert_eq!(findings, [merged, "PCT-UNSUPPORTED of check", "a file"]);
     assert_eq!(page.findings[1].at.as_deref(), Some("check"));
-    let merged = "Other programs limit fill (fill; likewise in check).";
+    let merged = "Other programs limit fill (fill; also in check).";
     assert_eq!(limits(&page), [("What limits them".to_owned(), merged.to_owned())]);
     // Other reasons are those of one job.
     let apart = limits(&run::create_page(&results, &context_with("these processors")));
@@ -81,7 +78,7 @@ fn several_jobs_have_one_opening() {
     // The jobs of a finding are not cut off as details after a semicolon.
     results.findings = ["fill", "check"].map(|job| at("MIX-DRIFT", job)).to_vec();
     let sentence = run::create_page(&results, &context).verdict.sentence;
-    sentence.assert_contains(&["Warning: MIX-DRIFT of fill (fill; likewise in check)."]);
+    sentence.assert_contains(&["Warning: MIX-DRIFT of fill (fill; also in check)."]);
 }
 
 #[test]
@@ -136,7 +133,7 @@ fn stalls_and_a_falling_rate_are_stated_in_the_box() {
     let page = run::create_page(&results, &judged);
     assert_eq!(page.verdict.word, "PASS, one stall of 2.0 s");
     // What was tested is never folded.
-    let text = html::file(&page);
+    let text = html::render_file(&page);
     let folded = text.split("<details><summary>2 more notes</summary>").nth(1).unwrap();
     let folded = folded.split("</details>").next().unwrap();
     assert!(
@@ -160,6 +157,111 @@ fn stalls_and_a_falling_rate_are_stated_in_the_box() {
         "{:?}",
         next.advice
     );
+}
+
+/// The rate that was missed is the same event, and the repetition begins after it.
+#[test]
+fn the_end_of_credits_is_one_finding_with_one_action() {
+    let mut results = results("mixed");
+    results.plan.origin.arguments = ["fathom", "run", "--target", "x"].map(str::to_owned).to_vec();
+    let fell = "the rate fell from 6000 to 3000 IOPS 30 s into the measured window";
+    results.findings = ["RATE-NOT-KEPT", "D-BURST-END"]
+        .map(|rule| Finding::new(rule, Severity::Warning, format!("{fell}; only that can be sustained")))
+        .to_vec();
+    let advice = "to judge the sustained rate, measure after the step, with 40 s of warm-up";
+    let context = PageContext {
+        diagnoses: vec![JobDiagnosis {
+            diagnosis: Diagnosis {
+                answer: Answer::BurstEnd,
+                sentence: fell.into(),
+                advice: vec![advice.into()],
+                ..Diagnosis::default()
+            },
+            ..JobDiagnosis::default()
+        }],
+        ..PageContext::default()
+    };
+    let page = run::create_page(&results, &context);
+    assert_eq!(
+        (&*page.verdict.word, &*page.verdict.sentence),
+        (
+            "NOT STEADY",
+            "The rate fell from 6000 to 3000 IOPS 30 s into the measured window."
+        )
+    );
+    let rules: Vec<&str> = page.findings.iter().map(|finding| &*finding.rule).collect();
+    assert_eq!(rules, ["D-BURST-END"]);
+    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    assert_eq!(next.sentence, "Repeat the test with a longer warm-up.");
+    assert_eq!(
+        next.advice[0],
+        "`fathom run --target x --warm-up 40s --save again.fathom`"
+    );
+}
+
+#[test]
+fn a_second_cause_follows_the_decisive_one() {
+    let note = |rule: &str, what: &str| DiagnosisNote {
+        rule: rule.into(),
+        what: what.into(),
+    };
+    let context = PageContext {
+        diagnoses: vec![JobDiagnosis {
+            diagnosis: Diagnosis {
+                answer: Answer::Processor,
+                sentence: "other programs used 1.9 of 2 processors".into(),
+                also: vec![
+                    note("D-STALL", "nothing completed"),
+                    note("D-CAP", "disk: 3000 IOPS reach its limit"),
+                ],
+                ..Diagnosis::default()
+            },
+            ..JobDiagnosis::default()
+        }],
+        ..PageContext::default()
+    };
+    let page = run::create_page(&results("mixed"), &context);
+    let limits = page.lead.iter().find(|lead| lead.topic == "What limits it").unwrap();
+    assert_eq!(
+        limits.sentence,
+        "Other programs used 1.9 of 2 processors. Also possible: disk: 3000 IOPS reach its limit."
+    );
+}
+
+#[test]
+fn a_commit_is_a_write_and_its_flush() {
+    let mut results = results("mixed");
+    let workers = results.steps[0].jobs[0].workers.iter_mut();
+    for stream in workers.flat_map(|worker| &mut worker.streams) {
+        let writes = stream.directions[Direction::Write].as_ref().unwrap().operations;
+        let mut latency = Histogram::new();
+        latency.record_times(1_000_000, writes);
+        stream.sync = Some(SyncResults {
+            operations: writes,
+            latency,
+        });
+    }
+    let summary = report::Summary::from_results(&results);
+    let commit_ns = summary.jobs[0].commit_ns().unwrap();
+    let write_ns = summary.jobs[0].write.as_ref().unwrap().latency.mean_ns;
+    assert!((commit_ns - write_ns - 1e6).abs() < 1.0, "{commit_ns} {write_ns}");
+    let page = run::create_page(&results, &PageContext::default());
+    let latency = page.tiles.iter().find(|tile| tile.name == "Mean latency").unwrap();
+    let commit = report::numbers::format_time(commit_ns);
+    assert_contains(&latency.note, &format!("; commit (write and flush) {commit}"));
+    let mut rows = page
+        .sections
+        .iter()
+        .flat_map(|section| &section.blocks)
+        .filter_map(|block| match block {
+            Block::Table(table) => Some(&table.rows),
+            _ => None,
+        });
+    let row = [
+        "commits, each a write and its flush".to_owned(),
+        format!("mean {commit}"),
+    ];
+    assert!(rows.any(|rows| rows.iter().any(|cells| cells == &row)));
 }
 
 /// One operation of 3 ns stretched the axis over seven decades.

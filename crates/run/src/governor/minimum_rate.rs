@@ -5,10 +5,10 @@ use model::event::Interval;
 use model::plan::MinimumRate;
 use model::results::ControlOutcome;
 
-use super::{Action, figure_in, tracked_name};
+use super::{Action, figure, tracked_name};
 
 /// The rate is not checked before this time, as in fio.
-const GRACE: Nanos = Nanos::secs(2);
+const RATE_GRACE: Nanos = Nanos::secs(2);
 
 #[derive(Debug)]
 pub(crate) struct RateFloor {
@@ -32,10 +32,10 @@ impl RateFloor {
     }
 
     pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
-        if interval.start_ns < GRACE {
+        if interval.start_ns < RATE_GRACE {
             return Action::Continue;
         }
-        self.sum += figure_in(interval, self.rule.metric, self.rule.direction) * interval.length_ns.as_secs();
+        self.sum += figure(interval, self.rule.metric, self.rule.direction) * interval.length_ns.as_secs();
         self.length += interval.length_ns;
         if self.length < self.rule.cycle_ns {
             return Action::Continue;

@@ -126,13 +126,9 @@ impl Governor {
     }
 }
 
-/// The figure that a rule tracks, over one interval.
-fn figure(interval: &Interval, tracked: TrackedMetric) -> f64 {
-    figure_in(interval, tracked, None)
-}
-
-/// The figure of one direction, if `only` names one. Latency always covers all directions.
-fn figure_in(interval: &Interval, tracked: TrackedMetric, only: Option<Direction>) -> f64 {
+/// The figure that a rule tracks, over one interval, of one direction if `only` names one. Latency
+/// always covers all directions.
+fn figure(interval: &Interval, tracked: TrackedMetric, only: Option<Direction>) -> f64 {
     let seconds = interval.length_ns.as_secs();
     if seconds <= 0.0 {
         return 0.0;

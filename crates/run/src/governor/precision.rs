@@ -11,7 +11,7 @@ use super::{Action, figure, tracked_name};
 pub(crate) struct PrecisionRule {
     rule: Precision,
     series: Vec<f64>,
-    reached: Option<f64>,
+    half_width_percent: Option<f64>,
 }
 
 impl PrecisionRule {
@@ -19,18 +19,18 @@ impl PrecisionRule {
         PrecisionRule {
             rule,
             series: Vec::new(),
-            reached: None,
+            half_width_percent: None,
         }
     }
 
     pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
-        self.series.push(figure(interval, self.rule.metric));
+        self.series.push(figure(interval, self.rule.metric, None));
         let Some(means) = batch_means(&self.series, 0.95) else {
             return Action::Continue;
         };
         let percent = 100.0 * means.half_width / means.mean.abs();
         let percent = if percent.is_finite() { percent } else { f64::INFINITY };
-        self.reached = Some(percent);
+        self.half_width_percent = Some(percent);
         let old_enough = interval.start_ns + interval.length_ns >= self.rule.at_least_ns;
         // Zero operations have no precision.
         if old_enough && means.mean > 0.0 && percent <= self.rule.percent {
@@ -43,8 +43,10 @@ impl PrecisionRule {
     }
 
     pub(crate) fn outcome(&self) -> ControlOutcome {
-        let attained = self.reached.is_some_and(|percent| percent <= self.rule.percent);
-        let detail = match self.reached {
+        let attained = self
+            .half_width_percent
+            .is_some_and(|percent| percent <= self.rule.percent);
+        let detail = match self.half_width_percent {
             Some(percent) => format!("{} ± {percent:.2} % at 95 % confidence", tracked_name(self.rule.metric)),
             None => "too short for a confidence interval".into(),
         };

@@ -38,7 +38,7 @@ impl SteadyRule {
         if self.window.len() == self.capacity {
             self.window.pop_front();
         }
-        self.window.push_back(figure(interval, self.rule.metric));
+        self.window.push_back(figure(interval, self.rule.metric, None));
         if self.window.len() < self.capacity {
             return Action::Continue;
         }

@@ -39,8 +39,8 @@ pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) 
         version: env!("CARGO_PKG_VERSION").into(),
         host: local.host.clone(),
         cpus: engine::sys::thread::usable_cpus(),
-        widened_from: local.widened_from,
-        announced: local.announced,
+        widened_from: local.launcher_cpu_count,
+        announced: local.assigned_rank,
     })));
     let mut last_heartbeat = Instant::now();
     // Dropping it, when the coordinator disconnects, removes the files.
@@ -88,6 +88,7 @@ fn send_clock(comm: &dyn Comm, number: u32, clock: &Clock) {
 }
 
 /// State shared by the listener thread and the test's thread.
+#[derive(Default)]
 struct Shared {
     /// Asks the run to stop.
     stop: AtomicBool,
@@ -109,14 +110,7 @@ fn execute_request(
     request: ExecuteRequest,
     shared_files: &mut Option<SharedFiles>,
 ) -> Result<(), String> {
-    let shared = Shared {
-        stop: AtomicBool::new(false),
-        snapshot_requested: AtomicBool::new(false),
-        has_ended: AtomicBool::new(false),
-        results_confirmed: AtomicBool::new(false),
-        gate: Gate::default(),
-        cleanups: Mutex::default(),
-    };
+    let shared = Shared::default();
     let (begin_tx, begin_rx) = channel();
     thread::scope(|scope| {
         let listening = || listen(comm, local, &shared, begin_tx);
@@ -399,7 +393,7 @@ impl<'a> JournalWriter<'a> {
 
     pub(super) fn write_step(&mut self, step: u32, results: &StepResults) {
         if let Some(mine) = self.entry.results.steps.get_mut(step as usize) {
-            *mine = results.clone().cut_short();
+            *mine = results.clone().into_interrupted();
             self.journal.write(&self.entry);
         }
     }

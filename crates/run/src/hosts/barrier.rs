@@ -157,18 +157,13 @@ impl Peers for FleetPeers<'_> {
 mod tests {
     use super::*;
 
-    const CREATING: AgentProgress = AgentProgress {
-        is_active: true,
-        ready: None,
-    };
-    const READY: AgentProgress = AgentProgress {
-        is_active: true,
-        ready: Some(0),
-    };
-    const LOST: AgentProgress = AgentProgress {
-        is_active: false,
-        ready: None,
-    };
+    const CREATING: AgentProgress = progress(true, None);
+    const READY: AgentProgress = progress(true, Some(0));
+    const LOST: AgentProgress = progress(false, None);
+
+    const fn progress(is_active: bool, ready: Option<u32>) -> AgentProgress {
+        AgentProgress { is_active, ready }
+    }
 
     #[test]
     fn no_files_are_created_before_all_have_examined() {

@@ -53,7 +53,7 @@ pub trait Comm: Send + Sync {
 
     /// Time from a stop request until the launcher kills this process. `None` if the launcher never
     /// does.
-    fn grace(&self) -> Option<Duration> {
+    fn grace_period(&self) -> Option<Duration> {
         None
     }
 

@@ -100,7 +100,7 @@ impl Coordinator {
     ) -> Result<Coordinator, Vec<HostError>> {
         let mut coordinator = Coordinator::without_introductions(comm, has_own_rank);
         coordinator.host = local.host.clone();
-        coordinator.launcher_cpu_count = local.widened_from;
+        coordinator.launcher_cpu_count = local.launcher_cpu_count;
         let count_missing = |coordinator: &Coordinator| {
             let agents = coordinator.peers.iter().skip(1);
             agents
@@ -161,11 +161,13 @@ impl Coordinator {
             }
             Err(duplicate) => {
                 let processes = (0..announced.len()).filter(|process| announced[*process] == Some(duplicate));
-                let hosts: Vec<String> = processes.map(|process| self.host_name(process as u32)).collect();
+                let hosts: Vec<String> = processes
+                    .map(|process| self.host_facts(process as u32).name.clone())
+                    .collect();
                 Err(HostError {
                     host: hosts.join(" and "),
                     why: format!(
-                        "these hosts announce the same number {duplicate}: set FATHOM_RANK to a different number on each"
+                        "these hosts have the same rank {duplicate}: set FATHOM_RANK to a different number on each"
                     ),
                 })
             }
@@ -225,8 +227,13 @@ impl Coordinator {
         Rank {
             number,
             rank_count: self.rank_count(),
-            host: self.host_name(number + self.first_process()),
+            host: self.host_of_rank(number).name.clone(),
         }
+    }
+
+    /// Facts about the process of a rank.
+    fn peer(&self, rank: u32) -> &Peer {
+        &self.peers[(rank + self.first_process()) as usize]
     }
 
     fn host_facts(&self, process: u32) -> &Host {
@@ -236,12 +243,8 @@ impl Coordinator {
         }
     }
 
-    fn host_name(&self, process: u32) -> String {
-        self.host_facts(process).name.clone()
-    }
-
     fn rank_label(&self, rank: u32) -> String {
-        format!("{} (rank {rank})", self.host_name(rank + self.first_process()))
+        format!("{} (rank {rank})", self.host_of_rank(rank).name)
     }
 
     /// The merged plan of all ranks.
@@ -256,7 +259,7 @@ impl Coordinator {
         let folder = std::env::current_dir().ok().filter(|_| !self.relative_to_each_process);
         let folder = folder.as_deref().and_then(std::path::Path::to_str);
         let hosts: Vec<String> = (0..self.rank_count())
-            .map(|rank| self.host_name(rank + self.first_process()))
+            .map(|rank| self.host_of_rank(rank).name.clone())
             .collect();
         let share = |number: u32| {
             let rank = self.rank(number);
@@ -272,7 +275,7 @@ impl Coordinator {
                     why,
                 }])
             });
-            let cpus = match &self.peers[(number + self.first_process()) as usize].introduction {
+            let cpus = match &self.peer(number).introduction {
                 Some(introduction) => introduction.cpus.clone(),
                 None => engine::sys::thread::usable_cpus(),
             };
@@ -296,7 +299,7 @@ impl Coordinator {
         self.runs += 1;
         let lost: Vec<HostError> = (0..self.rank_count())
             .filter_map(|rank| {
-                let why = self.peers[(rank + self.first_process()) as usize].lost_reason.clone()?;
+                let why = self.peer(rank).lost_reason.clone()?;
                 let host = self.rank_label(rank);
                 Some(HostError { host, why })
             })
@@ -319,8 +322,8 @@ impl Coordinator {
             destroy: context.permissions.destroy.clone(),
             overwrite: context.permissions.overwrite.clone(),
             shares_files: self.shared_files.is_some(),
-            clock_ahead_ns: self.peers[(number + self.first_process()) as usize].clock_offset_ns,
-            round_trip_ns: self.peers[(number + self.first_process()) as usize].round_trip,
+            clock_ahead_ns: self.peer(number).clock_offset_ns,
+            round_trip_ns: self.peer(number).round_trip,
         };
         for rank in u32::from(self.has_own_rank)..self.rank_count() {
             self.send(rank, &ToAgent::Execute(Box::new(execute_request(rank))));

@@ -37,7 +37,7 @@ pub enum HandshakeError {
     #[error("it does not respond: it is running another test, or is not fathom")]
     Silent,
     /// The connection ended before a greeting.
-    #[error("it ends the connection without a greeting: it is not fathom, or is ending")]
+    #[error("it closed the connection without a greeting: it is not fathom, or is exiting")]
     HungUp,
     /// The connection ended within the handshake.
     #[error("it ended the connection before the handshake was complete")]

@@ -16,7 +16,7 @@ pub(super) struct IntervalMerger {
 }
 
 /// An incomplete interval is published once this many later ones of its job are waiting.
-const MAX_LATER: usize = 3;
+const MAX_WAITING_INTERVALS: usize = 3;
 
 /// Bit set of the ranks that have reported an interval, or never will.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ impl IntervalMerger {
         let first = (step, job, Phase::ALL[0], 0, 0);
         let job_keys = self.waiting.range(first..).map(|(key, _)| *key);
         let keys: Vec<Key> = job_keys.take_while(|key| (key.0, key.1) == (step, job)).collect();
-        let key = keys.first().filter(|_| keys.len() > MAX_LATER)?;
+        let key = keys.first().filter(|_| keys.len() > MAX_WAITING_INTERVALS)?;
         self.waiting.remove(key).map(|(interval, _)| interval)
     }
 

@@ -38,7 +38,7 @@ pub use comm::{Comm, Incoming};
 pub use coordinator::Coordinator;
 pub use handshake::{HANDSHAKE_TIMEOUT, HandshakeError, Role, Session, accept_session, connect_session};
 pub use launch::{Launch, detect_launcher};
-pub use rendezvous::{Rendezvous, announced_rank, rendezvous};
+pub use rendezvous::{Rendezvous, assigned_rank, read_rendezvous};
 pub use streams::{Duplex, PROCESS_ENDED, StreamComm};
 
 /// Joins the processes of a launcher through its MPI library.
@@ -91,9 +91,9 @@ pub struct LocalHost<'a> {
     /// Whether programs named in a plan may be run here, and the targets of the runs so far.
     pub permissions: Permissions,
     /// Number of CPUs that the launcher had allowed, if the CPU affinity was widened.
-    pub widened_from: Option<u32>,
+    pub launcher_cpu_count: Option<u32>,
     /// The rank assigned to this process, if processes connect in any order.
-    pub announced: Option<u32>,
+    pub assigned_rank: Option<u32>,
 }
 
 /// Results of one rank so far, with all facts that merging needs.
@@ -207,18 +207,12 @@ mod tests {
     /// Partial results grow with the run. Data of twice the size is sent half as often.
     #[test]
     fn the_data_rate_of_partial_results_does_not_grow() {
-        assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);
-        assert_eq!(
-            partial_results_interval(Duration::from_secs(400)),
-            PARTIAL_RESULTS_INTERVAL
-        );
-        assert_eq!(
-            partial_results_interval(Duration::from_secs(3600)),
-            Duration::from_secs(18)
-        );
-        assert_eq!(
-            partial_results_interval(Duration::from_secs(7200)),
-            Duration::from_secs(36)
-        );
+        let shortest = PARTIAL_RESULTS_INTERVAL.as_secs();
+        for (elapsed, interval) in [(0, shortest), (400, shortest), (3600, 18), (7200, 36)] {
+            assert_eq!(
+                partial_results_interval(Duration::from_secs(elapsed)),
+                Duration::from_secs(interval)
+            );
+        }
     }
 }

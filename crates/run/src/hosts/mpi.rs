@@ -144,7 +144,7 @@ impl Comm for MpiComm {
         self.low_latency.store(enabled, Ordering::Release);
     }
 
-    fn grace(&self) -> Option<Duration> {
+    fn grace_period(&self) -> Option<Duration> {
         self.grace
     }
 

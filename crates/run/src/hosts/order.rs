@@ -63,8 +63,8 @@ impl Comm for RenumberedComm {
         self.comm.set_low_latency(enabled);
     }
 
-    fn grace(&self) -> Option<Duration> {
-        self.comm.grace()
+    fn grace_period(&self) -> Option<Duration> {
+        self.comm.grace_period()
     }
 
     fn mark_lost(&self, process: u32) {

@@ -30,8 +30,8 @@ fn first_number(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Op
     names.iter().find_map(|name| variable(name)?.trim().parse().ok())
 }
 
-/// The number assigned to this process, if any.
-pub fn announced_rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
+/// The rank that a launcher or the user assigned to this process, if any.
+pub fn assigned_rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
     first_number(&NUMBER_VARIABLES, variable)
 }
 
@@ -39,7 +39,7 @@ pub fn announced_rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> 
 ///
 /// # Errors
 /// The problem, and advice on how to solve it.
-pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Rendezvous>, (String, String)> {
+pub fn read_rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Rendezvous>, (String, String)> {
     let is_off = variable("FATHOM_FLEET").is_some_and(|value| value == "off");
     let Some(text) = variable("FATHOM_HEAD").filter(|text| !text.is_empty() && !is_off) else {
         return Ok(None);
@@ -59,7 +59,7 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
     let parts = place.rsplit_once(':');
     let (host, port) = parts.ok_or_else(|| syntax_error("is not a host and port"))?;
     let port = port.parse().map_err(|_| syntax_error("is not a host and port"))?;
-    let number = announced_rank(&variable).ok_or_else(|| {
+    let number = assigned_rank(&variable).ok_or_else(|| {
         let what = "the number of this process is unknown";
         let help = "srun, Kubernetes Indexed Jobs and MPI launchers set it; otherwise set \
             FATHOM_RANK on each process, from 0 on";
@@ -128,21 +128,14 @@ mod tests {
     #[test]
     fn launchers_announce_the_process_number() {
         let check = |set: &[(&str, &str)], expected: Result<Option<(&str, u16, u32, u32)>, &str>| {
-            let announcement = rendezvous(|name| {
+            let announcement = read_rendezvous(|name| {
                 let pair = set.iter().find(|(variable, _)| *variable == name);
                 pair.map(|(_, value)| (*value).to_owned())
             });
             match (&announcement, expected) {
                 (Ok(announcement), Ok(expected)) => {
                     let found = announcement.as_ref();
-                    let found = found.map(|announcement| {
-                        (
-                            announcement.host.as_str(),
-                            announcement.port,
-                            announcement.number,
-                            announcement.size,
-                        )
-                    });
+                    let found = found.map(|found| (found.host.as_str(), found.port, found.number, found.size));
                     assert_eq!(found, expected, "{set:?}");
                 }
                 (Err((what, _)), Err(expected)) => assert!(what.contains(expected), "{set:?}: {what}"),

@@ -111,7 +111,7 @@ impl StreamComm {
             match reads.and(writes) {
                 Ok(writes) => writers.push((from, writes)),
                 Err(error) => {
-                    let why = format!("a thread for its connection cannot be started: {error}");
+                    let why = format!("cannot start a thread for its connection: {error}");
                     let _ = incoming_tx.send(Incoming::Lost { process: from, why });
                 }
             }

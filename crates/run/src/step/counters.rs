@@ -3,26 +3,26 @@
 
 use std::rc::Rc;
 
-use engine::probe::{DeviceTimes, ProgramIo, System, VolumeCounters, network_mounts};
+use engine::probe::{DeviceTimes, ProgramIo, System, VolumeCounters, read_mountstats};
+use model::Bytes;
 use model::event::Phase;
 use model::network_mount::NetworkMount;
 use model::results::{HostCoreUse, HostDeviceUse, HostNetworkMount, HostVolumeUse, StepResults};
-use model::seconds::HostSample;
-use model::{Bytes, Nanos};
 
 use super::StepContext;
 use super::launch::LiveJob;
 use crate::sampler::{GroupLimits, Reading, Sampler};
 
 /// Reads the counters while the jobs of a step run.
-pub(super) struct JobMonitor<'a> {
+pub(super) struct CounterMonitor<'a> {
     context: &'a StepContext<'a>,
     devices_before: DeviceTimes,
     /// Bytes that this process had read from devices; `None` if that is not comparable.
     own_reads_before: Option<u64>,
     limits_before: GroupLimits,
     measured_before: Option<StartCounters>,
-    measured: Option<WindowCounters>,
+    /// The differences of all counters over the time in which every job was measuring.
+    measured: Option<StepResults>,
 }
 
 /// All counters when every job had started to measure.
@@ -34,18 +34,8 @@ struct StartCounters {
     sampler: Sampler,
 }
 
-/// The differences of all counters over the time in which every job was measuring.
-struct WindowCounters {
-    length: Nanos,
-    devices: Vec<HostDeviceUse>,
-    cores: Vec<HostCoreUse>,
-    volumes: Vec<HostVolumeUse>,
-    network_mounts: Vec<HostNetworkMount>,
-    samples: Vec<HostSample>,
-}
-
-impl<'a> JobMonitor<'a> {
-    pub(super) fn start(context: &'a StepContext<'a>) -> JobMonitor<'a> {
+impl<'a> CounterMonitor<'a> {
+    pub(super) fn start(context: &'a StepContext<'a>) -> CounterMonitor<'a> {
         // This machine's counters are irrelevant for a simulated device.
         let (devices_before, limits_before) = match context.simulated {
             true => (DeviceTimes::default(), GroupLimits::default()),
@@ -57,7 +47,7 @@ impl<'a> JobMonitor<'a> {
             let mut other_programs = context.other_programs.borrow_mut();
             other_programs.begin_step(nearest, context.clock.now(), &devices_before);
         }
-        JobMonitor {
+        CounterMonitor {
             context,
             devices_before,
             own_reads_before: read_own_reads(context),
@@ -82,7 +72,7 @@ impl<'a> JobMonitor<'a> {
                     let device = self.context.devices.first().map(|(name, _)| name.clone());
                     self.measured_before = Some(StartCounters {
                         volumes: self.read_volumes(),
-                        network_mounts: self.network_mounts(),
+                        network_mounts: self.read_network_mounts(),
                         sampler: Sampler::start(device, Rc::clone(&reading), self.limits_before.clone()),
                         reading,
                     });
@@ -106,13 +96,14 @@ impl<'a> JobMonitor<'a> {
         };
         let reading = Reading::take(self.context.clock);
         let cores = reading.cores.since(&before.reading.cores).into_iter();
-        self.measured = Some(WindowCounters {
-            length: reading.at.since(before.reading.at),
-            devices: self.device_use(&before.reading.devices, &reading.devices),
+        self.measured = Some(StepResults {
+            observed_ns: reading.at.since(before.reading.at),
+            devices_measured: self.device_use(&before.reading.devices, &reading.devices),
             cores: cores.map(|core| HostCoreUse { host: 0, core }).collect(),
             volumes: self.volumes_since(&before.volumes),
             network_mounts: self.network_mounts_since(&before),
             samples: before.sampler.finish(reading),
+            ..StepResults::default()
         });
     }
 
@@ -130,17 +121,10 @@ impl<'a> JobMonitor<'a> {
 
     /// All counters, as step results without jobs.
     pub(super) fn into_results(self) -> StepResults {
-        let mut results = StepResults {
+        StepResults {
             devices: self.devices_since_start(),
-            ..StepResults::default()
-        };
-        if let Some(measured) = self.measured {
-            results.observed_ns = measured.length;
-            (results.devices_measured, results.volumes) = (measured.devices, measured.volumes);
-            (results.cores, results.samples) = (measured.cores, measured.samples);
-            results.network_mounts = measured.network_mounts;
+            ..self.measured.unwrap_or_default()
         }
-        results
     }
 
     fn device_use(&self, before: &DeviceTimes, after: &DeviceTimes) -> Vec<HostDeviceUse> {
@@ -172,25 +156,15 @@ impl<'a> JobMonitor<'a> {
         before.iter().filter_map(since).collect()
     }
 
-    /// The counters of the network mounts under the targets.
-    fn network_mounts(&self) -> Vec<NetworkMount> {
-        let mut file_systems = self
-            .context
-            .facts
-            .iter()
-            .filter_map(|target| target.file_system.as_ref());
-        if self.context.simulated || !file_systems.any(|file_system| file_system.kind.starts_with("nfs")) {
+    /// Reads the counters of the network mounts under the targets.
+    fn read_network_mounts(&self) -> Vec<NetworkMount> {
+        let facts = &self.context.facts;
+        let file_systems = || facts.iter().filter_map(|target| target.file_system.as_ref());
+        if self.context.simulated || !file_systems().any(|file_system| file_system.kind.starts_with("nfs")) {
             return Vec::new();
         }
-        let mut mounts = network_mounts(&System::live());
-        mounts.retain(|mount| {
-            let mut targets = self
-                .context
-                .facts
-                .iter()
-                .filter_map(|target| target.file_system.as_ref());
-            targets.any(|file_system| file_system.mount_point == mount.mount_point)
-        });
+        let mut mounts = read_mountstats(&System::live()).mounts;
+        mounts.retain(|mount| file_systems().any(|file_system| file_system.mount_point == mount.mount_point));
         mounts
     }
 
@@ -198,7 +172,7 @@ impl<'a> JobMonitor<'a> {
         let after = if before.network_mounts.is_empty() {
             Vec::new()
         } else {
-            self.network_mounts()
+            self.read_network_mounts()
         };
         let length = self.context.clock.now().since(before.reading.at);
         let since = |after: &NetworkMount| {

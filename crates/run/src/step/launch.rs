@@ -15,12 +15,13 @@ use model::results::Failure;
 use super::{StepContext, StepState, address_space};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
-use crate::error::{RunError, WorkerFault};
+use crate::error::{RunError, WorkerFault, require_no_faults};
 use crate::flow::Flows;
 use crate::gather::Gather;
 use crate::governor::Governor;
-use crate::issue_trace::{self, IssueTrace};
-use crate::operation_log::{self, OperationLog};
+use crate::issue_trace;
+use crate::line_log::LineLog;
+use crate::operation_log;
 use crate::setup_error::SetupError;
 use crate::sources::Sources;
 use crate::targets::guard::Permissions;
@@ -32,8 +33,8 @@ pub(super) struct LiveJob {
     pub(super) gate: Arc<StartGate>,
     pub(super) gather: Gather,
     pub(super) governor: Governor,
-    pub(super) log: Option<OperationLog>,
-    pub(super) trace: Option<IssueTrace>,
+    /// Its operation log and its trace, as far as the plan names them.
+    pub(super) logs: Vec<LineLog>,
     pub(super) workers: Vec<LiveWorker>,
     /// Number of its first worker among all workers of the step.
     pub(super) first_worker: usize,
@@ -44,7 +45,6 @@ pub(super) struct LiveJob {
     pub(super) stopping_since: Option<Instant>,
 }
 
-/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobState {
     /// Its predecessors are still running.
@@ -193,11 +193,11 @@ fn launch_job(
     let count = job_plan.workers.len();
     let log = job_plan.operation_log.as_ref();
     let (log, log_writers) = log
-        .map(|path| OperationLog::new(path, operation_log::log_format(), count))
+        .map(|path| LineLog::new(path, operation_log::log_format(), count))
         .unzip();
     let trace = job_plan.trace.as_ref();
     let (trace, trace_writers) = trace
-        .map(|path| IssueTrace::new(path, issue_trace::log_format(&resources.plan, job_plan), count))
+        .map(|path| LineLog::new(path, issue_trace::log_format(&resources.plan, job_plan), count))
         .unzip();
     let mut log_writers = log_writers.unwrap_or_default().into_iter();
     let mut trace_writers = trace_writers.unwrap_or_default().into_iter();
@@ -219,8 +219,7 @@ fn launch_job(
     LiveJob {
         gather: Gather::new(job_plan, &resources.plan.grids, interval),
         governor,
-        log,
-        trace,
+        logs: log.into_iter().chain(trace).collect(),
         control,
         gate,
         workers,
@@ -301,12 +300,7 @@ impl WorkerThread {
         let Some(mut ready) = ready else {
             return WorkerOutcome::never_started();
         };
-        if let Some(writer) = self.log_writer {
-            ready.attach_operation_log(writer);
-        }
-        if let Some(writer) = self.trace_writer {
-            ready.attach_issue_trace(writer);
-        }
+        ready.attach_logs(self.log_writer, self.trace_writer);
         match self.gate.wait() {
             Some(_) if job.prepare_only => WorkerOutcome {
                 reason: EndReason::Done,
@@ -336,28 +330,12 @@ fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget], permissions: &Permi
     let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
     let mut faults: Vec<WorkerFault> = Vec::new();
     for (job, live) in jobs.iter_mut().enumerate() {
-        let log = live
-            .log
-            .as_mut()
-            .map(|log| (log.start(&targets, permissions), "operation log", log.path()));
-        let trace = live
-            .trace
-            .as_mut()
-            .map(|log| (log.start(&targets, permissions), "trace", log.path()));
-        for (started, what, path) in log.into_iter().chain(trace) {
-            if let Err(source) = started {
-                let path = path.to_owned();
-                let why = SetupError::Log { what, path, source };
+        for log in &mut live.logs {
+            if let Err(source) = log.start(&targets, permissions) {
+                let why = log.setup_error(source);
                 faults.push(WorkerFault { job, worker: 0, why });
             }
         }
     }
     require_no_faults(faults)
-}
-
-fn require_no_faults(faults: Vec<WorkerFault>) -> Result<(), RunError> {
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(RunError::Setup(faults)),
-    }
 }

@@ -7,16 +7,15 @@ use model::results::{EffectiveShare, Failure, JobResults, StepResults, WorkerRes
 use model::sequence::effective_ranges;
 
 use super::StepState;
-use super::counters::JobMonitor;
+use super::counters::CounterMonitor;
 use super::launch::{JobState, LiveJob};
 use crate::gather::WorkerTotals;
-use crate::issue_trace::IssueTrace;
-use crate::operation_log::OperationLog;
+use crate::line_log::LineLog;
 use crate::worker::{ReadyTarget, WorkerOutcome};
 
 impl StepState<'_> {
     /// The results of a step whose jobs have all ended.
-    pub(super) fn into_results(self, monitor: JobMonitor<'_>, targets: &[ReadyTarget]) -> StepResults {
+    pub(super) fn into_results(self, monitor: CounterMonitor<'_>, targets: &[ReadyTarget]) -> StepResults {
         let mut results = monitor.into_results();
         for (job_plan, job) in self.step_plan.jobs.iter().zip(self.jobs) {
             let mut job = job.into_results(job_plan);
@@ -27,7 +26,7 @@ impl StepState<'_> {
     }
 
     /// The results of the jobs so far.
-    pub(super) fn snapshot(&self, monitor: &JobMonitor<'_>) -> Event {
+    pub(super) fn snapshot(&self, monitor: &CounterMonitor<'_>) -> Event {
         let jobs = self.jobs.iter().zip(&self.step_plan.jobs);
         let results = StepResults {
             devices: monitor.devices_since_start(),
@@ -107,8 +106,7 @@ impl LiveJob {
         let mut results = JobResults {
             name: job_plan.name.clone(),
             lost_intervals: self.gather.lost_intervals(),
-            log_waits: self.log.as_ref().map_or(0, OperationLog::wait_count)
-                + self.trace.as_ref().map_or(0, IssueTrace::wait_count),
+            log_waits: self.logs.iter().map(LineLog::wait_count).sum(),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
             windows,

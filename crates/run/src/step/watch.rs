@@ -14,12 +14,11 @@ use model::plan::Job;
 use model::results::Failure;
 
 use super::StepState;
-use super::counters::JobMonitor;
+use super::counters::CounterMonitor;
 use super::launch::{JobState, LiveJob, LiveWorker};
 use super::results::internal_error;
 use super::target_watch::TargetWatch;
-use crate::issue_trace::IssueTrace;
-use crate::operation_log::OperationLog;
+use crate::line_log::LineLog;
 use crate::worker::ReadyTarget;
 
 /// How long a thread takes to end after its last message, or slightly less.
@@ -39,9 +38,9 @@ const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl<'a> StepState<'a> {
     /// Runs the jobs until all of them have ended.
-    pub(super) fn watch(&mut self, targets: &[ReadyTarget], watcher: &mut dyn FnMut(Event)) -> JobMonitor<'a> {
+    pub(super) fn watch(&mut self, targets: &[ReadyTarget], watcher: &mut dyn FnMut(Event)) -> CounterMonitor<'a> {
         let context = self.context;
-        let mut monitor = JobMonitor::start(context);
+        let mut monitor = CounterMonitor::start(context);
         let mut target_watch = TargetWatch::new(context, self.number, targets);
         let (mut snapshot_asked, mut start_published, mut resumed_at) = (None, false, None);
         loop {
@@ -352,21 +351,14 @@ impl LiveJob {
 
     /// Ends the job if its log cannot be written. A finished job completes its log.
     fn flush_log(&mut self, over: bool) {
-        let (log, trace) = (&mut self.log, &mut self.trace);
         if over {
-            let failures = [
-                log.as_mut().and_then(OperationLog::finish),
-                trace.as_mut().and_then(IssueTrace::finish),
-            ];
-            for failure in failures.into_iter().flatten() {
+            for failure in self.logs.iter_mut().filter_map(LineLog::finish) {
                 self.failed = true;
                 if let Some(worker) = self.workers.first_mut() {
                     worker.lost.get_or_insert(failure);
                 }
             }
-        } else if log.as_ref().is_some_and(OperationLog::has_failed)
-            || trace.as_ref().is_some_and(IssueTrace::has_failed)
-        {
+        } else if self.logs.iter().any(LineLog::has_failed) {
             self.stop(EndReason::Failed);
         }
     }

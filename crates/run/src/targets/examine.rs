@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use engine::probe::{self, System};
 use engine::{FileKind, sys};
-use model::plan::{Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::plan::{Plan, Prepare, Stream, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::marker::{self, MarkState};
 use super::names::{self, check_for_engines, examine_name};
-use super::tree::examine_tree;
-use super::{PrepareAction, TargetError, parent_directory, temp_file};
+use super::tree::{examine_tree, streams_on};
+use super::{PrepareAction, TargetError, cannot_examine, parent_directory, temp_file};
 
 /// The default size of a temporary file, if the file system has room.
 const DEFAULT_SIZE: u64 = 1 << 30;
@@ -40,15 +40,31 @@ pub struct ExaminedTarget {
     pub mark: MarkState,
 }
 
+impl ExaminedTarget {
+    /// A target without a mark.
+    pub(super) fn new(
+        (plan, number): (&Plan, usize),
+        path: PathBuf,
+        kind: Option<FileKind>,
+        size: u64,
+        action: PrepareAction,
+    ) -> ExaminedTarget {
+        ExaminedTarget {
+            number,
+            path,
+            kind,
+            size,
+            action,
+            directions: used_directions(plan, TargetId(number as u32)),
+            mark: MarkState::Unmarked,
+        }
+    }
+}
+
 /// Directions of all operations that the plan issues to a target.
 pub fn used_directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
-    let streams = || {
-        plan.jobs()
-            .flat_map(|(_, job)| &job.workers)
-            .flat_map(|worker| &worker.streams)
-    };
-    let meets = |to: &StreamTarget| to.ids().contains(&target);
-    let occurs = |direction: &Direction| streams().any(|s| meets(&s.target) && s.mix.includes(*direction));
+    let streams: Vec<&Stream> = streams_on(plan, target.0 as usize).collect();
+    let occurs = |direction: &Direction| streams.iter().any(|stream| stream.mix.includes(*direction));
     Direction::ALL.into_iter().filter(occurs).collect()
 }
 
@@ -75,16 +91,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<ExaminedTarget>, Vec<TargetError>> {
 
 pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<ExaminedTarget, TargetError> {
     let path = names::path_to_open(&target.path, plan.target_rules, cfg!(windows));
-    let directions = used_directions(plan, TargetId(number as u32));
-    let examined = |path: PathBuf, kind, size, action| ExaminedTarget {
-        number,
-        path,
-        kind,
-        size,
-        action,
-        directions,
-        mark: MarkState::Unmarked,
-    };
+    let examined = |path, kind, size, action| ExaminedTarget::new((plan, number), path, kind, size, action);
     let kind = match sys::facts::read_file_kind(&path) {
         Ok(kind) => kind,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -94,29 +101,17 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             };
             return Ok(examined(path, None, 0, action));
         }
-        Err(source) => {
-            return Err(TargetError::Examine {
-                path: target.path.clone(),
-                source,
-            });
-        }
+        Err(source) => return Err(cannot_examine(&target.path)(source)),
     };
     if kind == FileKind::Directory {
         // In the drop-in modes, targets are files, as in the original tools.
         if !matches!(target.prepare, Prepare::Filled { .. }) {
             return Err(TargetError::Directory(target.path.clone()));
         }
-        let size = size_in(&path, requested_size(target), &target.path)?;
+        let size = Bytes(size_in(&path, requested_size(target), &target.path)?);
         let temp_path = temp_file::path_in(&path, number);
-        return Ok(examined(
-            temp_path,
-            None,
-            0,
-            PrepareAction::Create {
-                size: Bytes(size),
-                temporary: true,
-            },
-        ));
+        let action = PrepareAction::Create { size, temporary: true };
+        return Ok(examined(temp_path, None, 0, action));
     }
     // fio writes the size of the job to character devices as to files; the guard knows which
     // devices are harmless.
@@ -126,12 +121,10 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
     }
     let facts = identify(&path, &target.path)?;
     match facts.kind {
-        FileKind::BlockDevice => Ok(examined(
-            path,
-            Some(facts.kind),
-            facts.size,
-            PrepareAction::UseUnchanged,
-        )),
+        FileKind::BlockDevice => {
+            let action = PrepareAction::UseUnchanged;
+            Ok(examined(path, Some(facts.kind), facts.size, action))
+        }
         FileKind::Regular => {
             let action = action_for_file(target, &path, &facts)?;
             let mark = facts.mark;
@@ -140,15 +133,14 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
                 ..examined(path, Some(facts.kind), facts.size, action)
             })
         }
-        kind => Err(TargetError::Unsuitable {
-            path: target.path.clone(),
-            kind: if kind == FileKind::CharacterDevice {
-                "a character device"
-            } else {
-                "neither a file nor a block device"
-            },
-            help: "test a regular file, a directory or a block device".into(),
-        }),
+        kind => {
+            let kind = match kind {
+                FileKind::CharacterDevice => "a character device",
+                _ => "neither a file nor a block device",
+            };
+            let help = "test a regular file, a directory or a block device";
+            Err(TargetError::unsuitable(&target.path, kind, help))
+        }
     }
 }
 
@@ -159,7 +151,6 @@ fn is_created_before(plan: &Plan, number: usize) -> bool {
     earlier_targets.any(|earlier| matches!(earlier.prepare, Prepare::Recreate { .. }))
 }
 
-/// The facts of a path.
 pub(super) struct PathFacts {
     pub(super) kind: FileKind,
     pub(super) size: u64,
@@ -169,18 +160,15 @@ pub(super) struct PathFacts {
 /// Determines kind and size of a path from its open file. Opens only storage: a pipe would wait for
 /// its other end, and opening a terminal or a tape has side effects.
 pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError> {
-    let examine_error = |source| TargetError::Examine {
-        path: name.to_owned(),
-        source,
-    };
+    let examine_error = cannot_examine(name);
     let facts = |kind, size, mark| PathFacts { kind, size, mark };
-    let kind = sys::facts::read_file_kind(path).map_err(examine_error)?;
+    let kind = sys::facts::read_file_kind(path).map_err(&examine_error)?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
         return Ok(facts(kind, 0, MarkState::Unmarked));
     }
     match sys::file::open_without_waiting(path) {
         Ok(file) => {
-            let (kind, _, size) = sys::file::identify(&file).map_err(examine_error)?;
+            let (kind, _, size) = sys::file::identify(&file).map_err(&examine_error)?;
             let mark = match kind {
                 FileKind::Regular => marker::inspect(&file),
                 _ => MarkState::Unmarked,
@@ -202,10 +190,8 @@ fn requested_size(target: &Target) -> Option<u64> {
 }
 
 fn action_for_missing(target: &Target, path: &Path) -> Result<PrepareAction, TargetError> {
-    let missing = |help: &str| TargetError::Missing {
-        path: target.path.clone(),
-        help: help.into(),
-    };
+    let missing = |help| TargetError::missing(&target.path, help);
+    let created = |size| PrepareAction::Create { size, temporary: false };
     if sys::facts::names_a_device(path) {
         return Err(missing(
             "check the number or letter, and that the disk is attached (`fathom targets` lists them)",
@@ -227,15 +213,9 @@ fn action_for_missing(target: &Target, path: &Path) -> Result<PrepareAction, Tar
         Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow creating it")),
         Prepare::Filled { size: Some(size) } => {
             let size = size_in(folder, Some(size.0), &target.path)?;
-            Ok(PrepareAction::Create {
-                size: Bytes(size),
-                temporary: false,
-            })
+            Ok(created(Bytes(size)))
         }
-        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Ok(PrepareAction::Create {
-            size: *size,
-            temporary: false,
-        }),
+        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Ok(created(*size)),
     }
 }
 
@@ -272,11 +252,7 @@ pub(super) fn read_space(folder: &Path) -> std::io::Result<(u64, u64)> {
 
 /// The size of a file to create in a directory, checked against the free space.
 pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) -> Result<u64, TargetError> {
-    let examine_error = |source| TargetError::Examine {
-        path: name.to_owned(),
-        source,
-    };
-    let (total, available) = read_space(folder).map_err(examine_error)?;
+    let (total, available) = read_space(folder).map_err(cannot_examine(name))?;
     let fillable = fillable_bytes(total, available);
     let size = match requested_size {
         Some(size) => size,
@@ -284,19 +260,18 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
         None => DEFAULT_SIZE.min(available / 20).min(fillable).max(MIN_SIZE) >> 20 << 20,
     };
     if size > fillable {
-        let (wanted, available, total) = (Bytes(size), Bytes(available), Bytes(total));
         return Err(TargetError::WouldFillFileSystem {
             path: name.to_owned(),
-            wanted,
-            available,
-            total,
+            wanted: Bytes(size),
+            available: Bytes(available),
+            total: Bytes(total),
         });
     }
     Ok(size)
 }
 
 /// The bytes that the preparation of a file adds to its file system.
-fn growth(target: &ExaminedTarget) -> u64 {
+fn added_bytes(target: &ExaminedTarget) -> u64 {
     match target.action {
         PrepareAction::Create { size, .. } => size.0,
         PrepareAction::Extend { from, to } => to.0.saturating_sub(from.0),
@@ -316,7 +291,7 @@ fn growth(target: &ExaminedTarget) -> u64 {
 /// [`TargetError::WouldFillFileSystem`] for each file system without room.
 pub(super) fn check_growth(targets: &[ExaminedTarget]) -> Result<(), Vec<TargetError>> {
     let mut file_systems: Vec<(u64, &Path, Vec<String>, u64)> = Vec::new();
-    for (path, growth) in targets.iter().map(|target| (&target.path, growth(target))) {
+    for (path, growth) in targets.iter().map(|target| (&target.path, added_bytes(target))) {
         if growth == 0 {
             continue;
         }

@@ -16,7 +16,7 @@ use model::content::{Content, Filler};
 use model::draws::GeneratorChoice;
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{AllocateMode, CacheMode, EngineChoice, EngineKind};
+use model::plan::{AllocateMode, CacheMode, EngineChoice};
 use model::{Bytes, Nanos};
 
 use super::marker;
@@ -100,6 +100,16 @@ pub enum FillError {
 }
 
 impl FillError {
+    /// A failed action on a file, after `written` bytes.
+    pub(super) fn file(action: &'static str, path: &Path, error: &io::Error, written: u64) -> FillError {
+        FillError::File {
+            action,
+            path: path.display().to_string(),
+            errno: error.raw_os_error(),
+            written: Bytes(written),
+        }
+    }
+
     /// The file of a failed call.
     pub(super) fn path(&self) -> Option<&str> {
         match self {
@@ -117,9 +127,7 @@ impl FillError {
             FillError::Replaced(_) | FillError::Interrupted(_) => None,
         }
     }
-}
 
-impl FillError {
     /// True if the file could not be created because its name is taken.
     pub(super) fn is_name_taken(&self) -> bool {
         match self {
@@ -167,7 +175,7 @@ pub(super) fn fill(
     } else {
         "cannot open"
     };
-    let file = file.map_err(|error| file_error(request, action, &error, 0))?;
+    let file = file.map_err(|error| FillError::file(action, request.path, &error, 0))?;
     let identity = sys::facts::open_file_identity(&file);
     if let ExpectedFile::Existing(Some(expected)) = request.expected
         && identity != Some(expected)
@@ -199,7 +207,7 @@ fn fill_opened(
     watcher: &mut dyn FnMut(Event),
 ) -> Result<(Nanos, FillMethod), FillError> {
     let start = clock.now();
-    let to_error = |action, error: &io::Error, written| file_error(request, action, error, written);
+    let to_error = |action, error: &io::Error, written| FillError::file(action, request.path, error, written);
     let direct = OpenOptions::new(Access::Read, CacheMode::DIRECT);
     if request.needs_direct
         && let Err(error) = File::open(request.path, direct)
@@ -225,15 +233,6 @@ fn fill_opened(
     }
     sys::file::drop_cache(file);
     Ok((clock.now().since(start), FillMethod::Written))
-}
-
-fn file_error(request: &FillRequest<'_>, action: &'static str, error: &io::Error, written: u64) -> FillError {
-    FillError::File {
-        action,
-        path: request.path.display().to_string(),
-        errno: error.raw_os_error(),
-        written: Bytes(written),
-    }
 }
 
 /// Sets the size and declares the whole file valid. Returns false if the file must be written,
@@ -330,13 +329,8 @@ fn write_all(
         requests.drain(..batch.submitted as usize);
         for completion in batch.done.iter() {
             if completion.result <= 0 {
-                let (path, errno) = (request.path.display().to_string(), Some((-completion.result) as i32));
-                return Err(FillError::File {
-                    action: "cannot write",
-                    path,
-                    errno,
-                    written: Bytes(written),
-                });
+                let error = io::Error::from_raw_os_error((-completion.result) as i32);
+                return Err(FillError::file("cannot write", request.path, &error, written));
             }
             written += completion.result as u64;
             free.push(completion.slot);
@@ -381,38 +375,19 @@ fn open_for_filling(request: &FillRequest<'_>) -> Result<File, FillError> {
     {
         return Ok(file);
     }
-    File::open(request.path, write_options(false)).map_err(|error| FillError::File {
-        action: "cannot open",
-        path: request.path.display().to_string(),
-        errno: error.source.raw_os_error(),
-        written: Bytes(0),
-    })
+    File::open(request.path, write_options(false))
+        .map_err(|error| FillError::file("cannot open", request.path, &error.source, 0))
 }
 
 fn start_engine(request: &FillRequest<'_>, file: File, clock: Clock) -> Result<Box<dyn Engine>, EngineError> {
     let files = vec![file];
     let kind = choose(&files, DEPTH).kind;
-    let one_at_a_time = kind.is_synchronous();
-    let setup = |kind: EngineKind, files: Vec<File>| Setup {
-        choice: EngineChoice::new(kind),
-        slots: DEPTH,
-        depth_is_one: one_at_a_time,
-        one_buffer: false,
-        submit_batch: DEPTH,
-        complete_max: None,
+    engine::open(Setup {
+        depth_is_one: kind.is_synchronous(),
         buffer_bytes: request.block as usize,
-        buffer_alignment: 4096,
-        huge_page: None,
-        files,
-        exchanges_files: false,
-        split_stamps: false,
-        spin: false,
-        clock,
-        simulated: None,
-        tree: None,
         seed: request.seed,
-    };
-    engine::open(setup(kind, files))
+        ..Setup::new(EngineChoice::new(kind), files, DEPTH, clock)
+    })
 }
 
 /// The last bytes, fewer than a sector.
@@ -434,12 +409,7 @@ fn write_tail(
         file.seek(io::SeekFrom::Start(start))?;
         file.write_all(&tail)
     };
-    write().map_err(|error| FillError::File {
-        action: "cannot write",
-        path: request.path.display().to_string(),
-        errno: error.raw_os_error(),
-        written: Bytes(start),
-    })
+    write().map_err(|error| FillError::file("cannot write", request.path, &error, start))
 }
 
 #[cfg(all(test, target_os = "linux"))]

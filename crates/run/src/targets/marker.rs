@@ -89,7 +89,11 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
 /// keeps them random.
 pub(super) fn begin(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     let id = sys::file::file_stamp(file)?.id.to_string();
-    mark_store::save(file, &Record::Writing { id, random_len }.to_string())
+    save(file, &Record::Writing { id, random_len })
+}
+
+fn save(file: &fs::File, record: &Record) -> io::Result<()> {
+    mark_store::save(file, &record.to_string())
 }
 
 /// Like [`begin`], but other processes may also write to the file. The smallest `random_len` of all
@@ -103,7 +107,7 @@ pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()>
         }) if stored_id == id => random_len.min(smallest_len),
         _ => random_len,
     };
-    mark_store::save(file, &Record::Writing { id, random_len }.to_string())
+    save(file, &Record::Writing { id, random_len })
 }
 
 /// Seals a file that [`begin`] marked. Changes before the returned time may go undetected, because
@@ -116,19 +120,13 @@ pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
     for tolerance in CTIME_TOLERANCES {
         let before = sys::file::file_stamp(file)?;
         let digest = digest(file, before.length)?;
-        let Some(Record::Writing { id, random_len }) = mark_store::load(file).and_then(|text| Record::parse(&text))
-        else {
+        let writing = mark_store::load(file).and_then(|text| Record::parse(&text));
+        let writing = writing.ok_or(io::ErrorKind::NotFound)?;
+        let Record::Writing { random_len, .. } = writing else {
             return Err(io::ErrorKind::NotFound.into());
         };
         // This write sets the ctime from which the tolerance counts.
-        mark_store::save(
-            file,
-            &Record::Writing {
-                id: id.clone(),
-                random_len,
-            }
-            .to_string(),
-        )?;
+        save(file, &writing)?;
         let stamp = sys::file::file_stamp(file)?;
         if (stamp.length, stamp.modified_ns) != (before.length, before.modified_ns) {
             continue;
@@ -140,11 +138,11 @@ pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
             tolerance,
             digest,
         };
-        mark_store::save(file, &Record::Sealed(seal).to_string())?;
+        save(file, &Record::Sealed(seal))?;
         if inspect(file) == (MarkState::Intact { random_len }) {
             return Ok(Instant::now() + tolerance + timestamp_margin(&stamp));
         }
-        mark_store::save(file, &Record::Writing { id, random_len }.to_string())?;
+        save(file, &writing)?;
     }
     Err(io::ErrorKind::TimedOut.into())
 }

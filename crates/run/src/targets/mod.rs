@@ -139,7 +139,37 @@ pub enum TargetError {
     Fill(#[from] FillError),
 }
 
+/// Why the system cannot examine a path.
+fn cannot_examine(path: impl std::fmt::Display) -> impl Fn(Error) -> TargetError {
+    let path = path.to_string();
+    move |source| TargetError::Examine {
+        path: path.clone(),
+        source,
+    }
+}
+
 impl TargetError {
+    fn replaced(path: &Path) -> TargetError {
+        TargetError::Replaced {
+            path: path.display().to_string(),
+        }
+    }
+
+    fn unsuitable(path: impl std::fmt::Display, kind: &'static str, help: impl Into<String>) -> TargetError {
+        TargetError::Unsuitable {
+            path: path.to_string(),
+            kind,
+            help: help.into(),
+        }
+    }
+
+    fn missing(path: &str, help: &str) -> TargetError {
+        TargetError::Missing {
+            path: path.to_owned(),
+            help: help.to_owned(),
+        }
+    }
+
     /// What the user can do about the error, if anything.
     pub fn help(&self) -> Option<String> {
         match self {

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use engine::{FileKind, sys};
 use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 
-use super::examine::{identify, used_directions};
-use super::marker::MarkState;
+use super::examine::identify;
 use super::prepare::schedule_removal;
-use super::{ExaminedTarget, Preparation, PrepareAction, ReadyTargets, TargetError};
+use super::{ExaminedTarget, Preparation, PrepareAction, ReadyTargets, TargetError, cannot_examine};
 
 /// The path by which a target is opened. Windows has two short names of devices: `#n` for a
 /// physical drive, and a letter with a colon for a volume instead of its current directory.
@@ -38,28 +37,17 @@ pub(super) fn examine_name(
     directory: bool,
 ) -> Result<ExaminedTarget, TargetError> {
     let path = PathBuf::from(&target.path);
-    let examine_error = |source| TargetError::Examine {
-        path: target.path.clone(),
-        source,
-    };
     let (kind, size) = match sys::facts::read_file_kind(&path) {
         Ok(FileKind::Directory) => (Some(FileKind::Directory), 0),
         Ok(_) => identify(&path, &target.path).map(|seen| (Some(seen.kind), seen.size))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
-        Err(error) => return Err(examine_error(error)),
+        Err(error) => return Err(cannot_examine(&target.path)(error)),
     };
-    Ok(ExaminedTarget {
-        number,
-        path,
-        kind,
-        size,
-        action: match directory && kind.is_none() {
-            true => PrepareAction::CreateDirectory,
-            false => PrepareAction::UseUnchanged,
-        },
-        directions: used_directions(plan, TargetId(number as u32)),
-        mark: MarkState::Unmarked,
-    })
+    let action = match directory && kind.is_none() {
+        true => PrepareAction::CreateDirectory,
+        false => PrepareAction::UseUnchanged,
+    };
+    Ok(ExaminedTarget::new((plan, number), path, kind, size, action))
 }
 
 /// Refuses devices as names for metadata engines.
@@ -70,18 +58,18 @@ pub(super) fn check_for_engines(
 ) -> Result<ExaminedTarget, TargetError> {
     let id = TargetId(examined.number as u32);
     let device = matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice));
-    let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+    let mut workers = plan.workers();
     let is_metadata_worker = |worker: &Worker| {
         let mut streams = worker.streams.iter();
         worker.engine.kind.is_metadata_engine() && streams.any(|stream| stream.target.ids().contains(&id))
     };
     match device && workers.any(is_metadata_worker) {
         false => Ok(examined),
-        true => Err(TargetError::Unsuitable {
-            path: target.path.clone(),
-            kind: "a device",
-            help: "this engine creates, looks up and removes files and directories; name examined of these".into(),
-        }),
+        true => Err(TargetError::unsuitable(
+            &target.path,
+            "a device",
+            "this engine creates, looks up and removes files and directories; name one of these",
+        )),
     }
 }
 
@@ -96,10 +84,7 @@ impl Preparation<'_> {
             // Two jobs may need the same directory.
             && source.kind() != ErrorKind::AlreadyExists
         {
-            return Err(TargetError::Examine {
-                path: examined.path.display().to_string(),
-                source,
-            });
+            return Err(cannot_examine(examined.path.display())(source));
         }
         schedule_removal(&self.plan.targets[number], examined, None, &mut ready.cleanup);
         Ok(examined.path.clone())

@@ -74,14 +74,11 @@ impl Preparation<'_> {
         permissions.overwrite.push(name.clone());
         let (mut examined, claim) = permit::permit_again(self.plan, number, &permissions)?;
         if examined.kind.is_none() {
-            return Err(TargetError::Missing {
-                path: name.clone(),
-                help: "another process of this test was creating it but did not keep it".into(),
-            });
+            let help = "another process of this test was creating it but did not keep it";
+            return Err(TargetError::missing(name, help));
         }
         // A file of another size was created by another program and is not permitted.
-        let planned = self.permitted.iter().find(|(examined, _)| examined.number == number);
-        let planned = match planned.map(|(examined, _)| &examined.action) {
+        let planned = match self.permitted_target(number).map(|(examined, _)| &examined.action) {
             Some(PrepareAction::Create { .. }) if size_created_on_open(&self.plan.targets[number]).is_some() => 0,
             Some(PrepareAction::Create { size, .. }) => size.0,
             _ => examined.size,

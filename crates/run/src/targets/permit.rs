@@ -12,7 +12,7 @@ use super::guard::{
 };
 use super::marker::{self, MarkState};
 use super::write_lock::{Sharing, WriteLock};
-use super::{ExaminedTarget, PrepareAction, TargetError, examine};
+use super::{ExaminedTarget, PrepareAction, TargetError, cannot_examine, examine};
 
 /// The guard's decision about a target.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl HeldTargets {
     pub(crate) fn close_names(&mut self, plan: &Plan) {
         for (examined, claim) in &mut self.targets {
             let id = TargetId(examined.number as u32);
-            let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+            let mut workers = plan.workers();
             let opens = workers.any(|worker| {
                 let mut streams = worker.streams.iter();
                 !worker.engine.kind.is_metadata_engine() && streams.any(|stream| stream.target.ids().contains(&id))
@@ -194,9 +194,7 @@ fn request_one(plan: &Plan, guard: &Guard<'_>, examined: ExaminedTarget) -> Resu
     };
     let claim = guard.claim(&examined.path, intent, inspect);
     if matches!(examined.mark, MarkState::Intact { .. }) && mark.get() != examined.mark {
-        return Err(TargetError::Replaced {
-            path: examined.path.display().to_string(),
-        });
+        return Err(TargetError::replaced(&examined.path));
     }
     let examined = ExaminedTarget {
         mark: mark.get(),
@@ -207,16 +205,11 @@ fn request_one(plan: &Plan, guard: &Guard<'_>, examined: ExaminedTarget) -> Resu
             let notes = claim.notes.clone();
             Ok((target_decision(examined, Decision::Allowed { notes }), Some(claim)))
         }
-        Err(ClaimError::Replaced) => Err(TargetError::Replaced {
-            path: examined.path.display().to_string(),
-        }),
+        Err(ClaimError::Replaced) => Err(TargetError::replaced(&examined.path)),
         Err(ClaimError::Refused(refusal)) => Ok((target_decision(examined, Decision::Refused(refusal)), None)),
         Err(ClaimError::Open(error)) => match guard.decide_unopened(&examined.path, intent) {
             Decision::Refused(refusal) => Ok((target_decision(examined, Decision::Refused(refusal)), None)),
-            Decision::Allowed { .. } => Err(TargetError::Examine {
-                path: error.path.display().to_string(),
-                source: error.source,
-            }),
+            Decision::Allowed { .. } => Err(cannot_examine(error.path.display())(error.source)),
         },
     }
 }

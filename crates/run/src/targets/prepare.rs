@@ -21,11 +21,13 @@ use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
 use super::tree::streams_on;
 use super::write_lock::{Sharing, WriteLock};
-use super::{ExaminedTarget, FillError, Peers, PrepareAction, TargetError, examine, parent_directory, peer_lock};
+use super::{
+    ExaminedTarget, FillError, Peers, PrepareAction, TargetError, cannot_examine, examine, parent_directory, peer_lock,
+};
 use crate::worker::{ReadyKind, ReadyTarget};
 
 /// Prepared targets, and their cleanup.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ReadyTargets {
     pub(crate) list: Vec<ReadyTarget>,
     pub(crate) facts: Vec<TargetFacts>,
@@ -69,14 +71,7 @@ pub(crate) fn prepare(
     preparation: &Preparation<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<ReadyTargets, TargetError> {
-    let mut ready = ReadyTargets {
-        list: Vec::new(),
-        facts: Vec::new(),
-        cleanup: Cleanup::default(),
-        created_files: Vec::new(),
-        created_by_peers: Vec::new(),
-        locked: Vec::new(),
-    };
+    let mut ready = ReadyTargets::default();
     match preparation.prepare_all(&mut ready, watcher) {
         Ok(()) => Ok(ready),
         Err(error) => {
@@ -176,6 +171,13 @@ impl Preparation<'_> {
         self.permitted.iter().find(|(examined, _)| examined.number == number)
     }
 
+    /// See [`Preparation::permitted_target`]. Fails if there is none.
+    pub(super) fn require_permitted(&self, number: usize) -> Result<&(ExaminedTarget, Option<Claim>), TargetError> {
+        let path = &self.plan.targets[number].path;
+        self.permitted_target(number)
+            .ok_or_else(|| TargetError::missing(path, "it was not examined before"))
+    }
+
     fn make_ready(
         &self,
         number: usize,
@@ -184,16 +186,8 @@ impl Preparation<'_> {
         watcher: &mut dyn FnMut(Event),
     ) -> Result<(ReadyKind, TargetFacts, Option<Identity>), TargetError> {
         let target = &self.plan.targets[number];
-        let place = self
-            .permitted
-            .iter()
-            .position(|(examined, _)| examined.number == number);
-        let Some((place, (examined, claim))) = place.map(|place| (place, &self.permitted[place])) else {
-            return Err(TargetError::Missing {
-                path: target.path.clone(),
-                help: "it was not examined before".into(),
-            });
-        };
+        let permitted = self.require_permitted(number)?;
+        let (examined, claim) = permitted;
         self.begin_mark(target, (examined, claim.as_ref()), ready);
         let done = match ready.was_created_by_peer(number) {
             true => Ok(peer_lock::CREATED_BY_PEER.to_owned()),
@@ -210,7 +204,7 @@ impl Preparation<'_> {
             .created_by_peers
             .iter()
             .find(|(examined, _)| examined.number == number);
-        let (examined, claim) = created_by_peers.unwrap_or(&self.permitted[place]);
+        let (examined, claim) = created_by_peers.unwrap_or(permitted);
         let expected = match (claim, ready.created_at(&examined.path)) {
             (Some(claim), _) => claim.file().identity(),
             (None, made) => made.flatten(),
@@ -277,14 +271,11 @@ pub(super) fn facts_without_file(target: &Target, kind: &str, size: Bytes) -> Ta
 
 /// Opens a prepared target for examination.
 fn reopen(examined: &ExaminedTarget, expected: Option<Identity>) -> Result<File, TargetError> {
-    let file = File::open(&examined.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Examine {
-        path: examined.path.display().to_string(),
-        source: error.source,
-    })?;
+    let path = &examined.path;
+    let file = File::open(path, OpenOptions::to_inspect(false))
+        .map_err(|error| cannot_examine(path.display())(error.source))?;
     if expected.is_some() && expected != file.identity() {
-        return Err(TargetError::Replaced {
-            path: examined.path.display().to_string(),
-        });
+        return Err(TargetError::replaced(path));
     }
     Ok(file)
 }
@@ -345,11 +336,7 @@ impl Preparation<'_> {
             None if temporary => ExpectedFile::Existing(create_temporary(target, examined, size, ready, watcher)?),
             None => made_before.map_or(ExpectedFile::Absent, ExpectedFile::Existing),
         };
-        let size = if size_created_on_open(target).is_some() {
-            0
-        } else {
-            size
-        };
+        let size = size_created_on_open(target).map_or(size, |_| 0);
         let truncate = matches!(examined.action, PrepareAction::Rewrite { .. }) || made_before.is_some();
         let fill = self.fill_parameters(target, examined, from, size);
         let fill = fill::FillRequest {
@@ -419,12 +406,7 @@ impl Preparation<'_> {
 
 fn create_parent_folder(path: &Path) -> Result<(), FillError> {
     let folder = parent_directory(path);
-    fs::create_dir_all(folder).map_err(|error| FillError::File {
-        action: "cannot create the directory",
-        path: folder.display().to_string(),
-        errno: error.raw_os_error(),
-        written: Bytes(0),
-    })
+    fs::create_dir_all(folder).map_err(|error| FillError::file("cannot create the directory", folder, &error, 0))
 }
 
 /// Creates an empty temporary file, and removes leftovers of killed runs in the same directory.
@@ -436,12 +418,8 @@ fn create_temporary(
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Option<Identity>, FillError> {
     let keep = target.at_end == TargetCleanup::Keep;
-    let file = TempFile::create(&examined.path, size, keep).map_err(|error| FillError::File {
-        action: "cannot create",
-        path: examined.path.display().to_string(),
-        errno: error.raw_os_error(),
-        written: Bytes(0),
-    })?;
+    let file = TempFile::create(&examined.path, size, keep)
+        .map_err(|error| FillError::file("cannot create", &examined.path, &error, 0))?;
     let identity = ready.cleanup.add_temporary(file).identity();
     temp_file::remove_leftovers(&examined.path, watcher);
     Ok(identity)

@@ -94,7 +94,7 @@ impl TempFile {
             path: path.to_owned(),
             keep,
             note: marked_length.and_then(|length| mark(&lock, path, length)),
-            _write_lock: WriteLock::for_locked(&lock),
+            _write_lock: WriteLock::record_held(&lock),
             folder: sys::file::Folder::open_parent(path).ok(),
             lock,
         }
@@ -119,9 +119,7 @@ impl TempFile {
         };
         Ok(TempFile::from_opened(path, lock, false, marked_length))
     }
-}
 
-impl TempFile {
     /// Leaves the file like a killed run, for the next run in its directory.
     pub(super) fn leave(mut self) {
         self.keep = true;

@@ -20,16 +20,14 @@ use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 use model::plan::{
-    CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetId,
-    TargetKind,
+    CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetKind,
 };
-use model::{Bytes, Nanos};
+use model::Nanos;
 
-use super::examine::{fillable_bytes, size_in, used_directions};
-use super::marker::MarkState;
+use super::examine::{fillable_bytes, size_in};
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
-use super::{ExaminedTarget, FillError, PrepareAction, TargetError, parent_directory};
+use super::{ExaminedTarget, FillError, PrepareAction, TargetError, cannot_examine, parent_directory};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
@@ -96,15 +94,7 @@ impl TempTree {
     /// Opens a tree that another process has created, or the kept tree of an earlier run. It must
     /// have a marker of fathom that no other run has locked, unless both share the tree.
     fn open(path: &Path, role: TreeRole) -> Result<TempTree, TargetError> {
-        let unsuitable = |what, help: &str| TargetError::Unsuitable {
-            path: path.display().to_string(),
-            kind: what,
-            help: help.into(),
-        };
-        let root = TreeRoot::open(path).map_err(|source| TargetError::Examine {
-            path: path.display().to_string(),
-            source,
-        })?;
+        let root = TreeRoot::open(path).map_err(cannot_examine(path.display()))?;
         let marker = path.join(MARKER);
         let marker = match role {
             TreeRole::Owner => temp_file::open_leftover(&marker),
@@ -112,7 +102,8 @@ impl TempTree {
             TreeRole::User => temp_file::open_shared_marker(&marker, true),
         };
         let marker = marker.ok_or_else(|| {
-            unsuitable(
+            TargetError::unsuitable(
+                path.display(),
                 "not a tree that fathom created, or in use by another run",
                 "wait for the other run, or name another directory; this one was not changed",
             )
@@ -193,24 +184,18 @@ pub(super) fn examine_tree(
         // A format creates its directory.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && creates_folder(tree) && parent.is_dir() => {}
         Ok(_) => {
-            return Err(TargetError::Unsuitable {
-                path,
-                kind: "not a directory",
-                help: "a file tree needs a directory; name one".into(),
-            });
+            let help = "a file tree needs a directory; name one";
+            return Err(TargetError::unsuitable(path, "not a directory", help));
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let help = "a file tree needs an existing directory; check the spelling".into();
-            return Err(TargetError::Missing { path, help });
+            let help = "a file tree needs an existing directory; check the spelling";
+            return Err(TargetError::missing(&path, help));
         }
         Err(source) => return Err(TargetError::Examine { path, source }),
     }
     if is_formatted && tree.kept != Some(KeptTree::Removed) {
         let existing = if folder.is_dir() { &*folder } else { parent };
-        let allocation = sys::file::allocation(existing).map_err(|source| TargetError::Examine {
-            path: path.clone(),
-            source,
-        })?;
+        let allocation = sys::file::allocation(existing).map_err(cannot_examine(&path))?;
         let size = max_tree_size(plan, number, tree, allocation.block);
         let check = |(bytes, entries): (u64, u64)| {
             size_in(existing, Some(size.saturating_sub(bytes)), &path)?;
@@ -219,21 +204,15 @@ pub(super) fn examine_tree(
         // An earlier tree makes room for the new one.
         check((0, 0)).or_else(|_| check(count_existing(&folder.join(KEPT_ROOT), tree)))?;
     }
-    Ok(ExaminedTarget {
-        number,
-        path: match tree.kept {
-            Some(_) => folder.join(KEPT_ROOT),
-            None => unused_root_path(&folder, number),
-        },
-        kind: None,
-        size: 0,
-        action: PrepareAction::CreateTree {
-            directories: tree.directory_count(),
-            files: tree.prefilled_count(),
-        },
-        directions: used_directions(plan, TargetId(number as u32)),
-        mark: MarkState::Unmarked,
-    })
+    let root = match tree.kept {
+        Some(_) => folder.join(KEPT_ROOT),
+        None => unused_root_path(&folder, number),
+    };
+    let action = PrepareAction::CreateTree {
+        directories: tree.directory_count(),
+        files: tree.prefilled_count(),
+    };
+    Ok(ExaminedTarget::new((plan, number), root, None, 0, action))
 }
 
 /// True if the tree is kept, and its directory may be missing.
@@ -275,14 +254,14 @@ fn refuse_too_many_files(
     let entries = tree.file_count().saturating_add(tree.directory_count());
     let entries = entries.saturating_sub(replaced);
     match inodes {
-        Some((total, available)) if entries > fillable_bytes(total, available) => Err(TargetError::Unsuitable {
-            path: path.to_owned(),
-            kind: "on a file system with too few free inodes",
-            help: format!(
+        Some((total, available)) if entries > fillable_bytes(total, available) => Err(TargetError::unsuitable(
+            path,
+            "on a file system with too few free inodes",
+            format!(
                 "the tree has {entries} files and directories; {available} of {total} inodes are free, and a fifth \
                  of them must remain: define fewer files, or test on another file system"
             ),
-        }),
+        )),
         _ => Ok(()),
     }
 }
@@ -339,11 +318,11 @@ impl Preparation<'_> {
         let entries = fs::read_dir(parent_directory(path)).map(Iterator::count);
         match entries.and_then(|_| path.symlink_metadata()) {
             Ok(_) => Ok(()),
-            Err(_) => Err(TargetError::Unsuitable {
-                path: path.display().to_string(),
-                kind: "missing on this host, although another host has created it: they do not share this directory",
-                help: "name a directory of a file system that all hosts have mounted at the same path".into(),
-            }),
+            Err(_) => Err(TargetError::unsuitable(
+                path.display(),
+                "missing on this host, although another host has created it: they do not share this directory",
+                "name a directory of a file system that all hosts have mounted at the same path",
+            )),
         }
     }
 
@@ -355,22 +334,12 @@ impl Preparation<'_> {
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
-        let Some((examined, _)) = self.permitted_target(number) else {
-            return Err(TargetError::Missing {
-                path: self.plan.targets[number].path.clone(),
-                help: "it was not examined before".into(),
-            });
-        };
+        let (examined, _) = self.require_permitted(number)?;
         remove_leftover_trees(&examined.path, watcher);
-        let failed = |path: String, written: u64| {
+        let failed = |path: PathBuf, written: u64| {
             move |error: std::io::Error| match error.kind() {
                 std::io::ErrorKind::Interrupted => FillError::Interrupted(examined.path.display().to_string()),
-                _ => FillError::File {
-                    action: "cannot create",
-                    path,
-                    errno: error.raw_os_error(),
-                    written: Bytes(written),
-                },
+                _ => FillError::file("cannot create", &path, &error, written),
             }
         };
         let start = self.clock.now();
@@ -392,11 +361,11 @@ impl Preparation<'_> {
             ready.cleanup.add_tree(opened);
             return Ok(new_tree(path, root, tree));
         }
-        let temporary = TempTree::create(&path, false, role).map_err(failed(path.display().to_string(), 0))?;
+        let temporary = TempTree::create(&path, false, role).map_err(failed(path.clone(), 0))?;
         let root = Arc::clone(&temporary.root);
         ready.cleanup.add_tree(temporary);
         fill_tree(&root, tree, self.plan.seed, self.interrupt)
-            .map_err(|(name, written, error)| failed(path.join(name).display().to_string(), written)(error))?;
+            .map_err(|(name, written, error)| failed(path.join(name), written)(error))?;
         watcher(Event::Prepared {
             target: path.display().to_string(),
             how: format!(
@@ -430,11 +399,11 @@ fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree, interrupt: &Atomi
         refuse_if_interrupted(path, interrupt)?;
         tree.write_numbered_directory_path(directory, &mut name);
         if root.is_symbolic_link(&name) {
-            return Err(TargetError::Unsuitable {
-                path: path.join(name).display().to_string(),
-                kind: "a symbolic link in place of a directory of the tree",
-                help: "remove the link, or name another directory".into(),
-            });
+            return Err(TargetError::unsuitable(
+                path.join(name).display(),
+                "a symbolic link in place of a directory of the tree",
+                "remove the link, or name another directory",
+            ));
         }
     }
     Ok(())
@@ -449,13 +418,10 @@ impl Preparation<'_> {
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
-        let failed = |source| TargetError::Examine {
-            path: path.display().to_string(),
-            source,
-        };
+        let failed = cannot_examine(path.display());
         let folder = parent_directory(path);
         if creates_folder(tree) && !folder.exists() {
-            fs::create_dir(folder).map_err(failed)?;
+            fs::create_dir(folder).map_err(&failed)?;
         }
         let role = self.tree_role(number);
         if role == TreeRole::User {
@@ -464,7 +430,7 @@ impl Preparation<'_> {
         let is_missing = path.symlink_metadata().is_err();
         let mut opened = match is_missing {
             false => TempTree::open(path, role)?,
-            true => TempTree::create(path, true, role).map_err(failed)?,
+            true => TempTree::create(path, true, role).map_err(&failed)?,
         };
         let root = Arc::clone(&opened.root);
         // A tree that was never created has no operations and leaves nothing behind.
@@ -476,7 +442,7 @@ impl Preparation<'_> {
         ready.cleanup.add_tree(opened);
         refuse_links(path, &root, tree, self.interrupt)?;
         if kept == KeptTree::Emptied {
-            root.remove_contents(MARKER).map_err(failed)?;
+            root.remove_contents(MARKER).map_err(&failed)?;
         }
         let sizes = existing_sizes(path, &root, tree, self.interrupt)?;
         let is_short = |file: u32| sizes[file as usize].is_some_and(|size| size < tree.file_size(file));
@@ -489,14 +455,12 @@ impl Preparation<'_> {
         if let Some(file) = wrong.filter(|_| kept != KeptTree::Removed) {
             tree.write_file_path(file, false, &mut name);
             let size = sizes[file as usize].unwrap_or_default();
-            return Err(TargetError::Unsuitable {
-                path: path.join(name).display().to_string(),
-                kind: "not of the size that the tree defines",
-                help: format!(
-                    "it has {size} bytes instead of {}; format the tree again, or describe the existing one",
-                    tree.file_size(file)
-                ),
-            });
+            let help = format!(
+                "it has {size} bytes instead of {}; format the tree again, or describe the existing one",
+                tree.file_size(file)
+            );
+            let kind = "not of the size that the tree defines";
+            return Err(TargetError::unsuitable(path.join(name).display(), kind, help));
         }
         if skips_short && !short.is_empty() {
             report_short_files(path, short.len(), sizes.len(), watcher);
@@ -504,7 +468,7 @@ impl Preparation<'_> {
         if kept == KeptTree::Completed {
             for file in short {
                 tree.write_file_path(file, false, &mut name);
-                root.remove_file(&name).map_err(failed)?;
+                root.remove_file(&name).map_err(&failed)?;
             }
         }
         Ok(ReadyKind::Tree {
@@ -569,10 +533,7 @@ fn refuse_if_interrupted(path: &Path, interrupt: &AtomicBool) -> Result<(), Targ
 
 /// Returns all streams on a target.
 pub(super) fn streams_on(plan: &Plan, number: usize) -> impl Iterator<Item = &Stream> {
-    let streams = plan
-        .jobs()
-        .flat_map(|(_, job)| &job.workers)
-        .flat_map(|worker| &worker.streams);
+    let streams = plan.workers().flat_map(|worker| &worker.streams);
     streams.filter(move |stream| stream.target.ids().iter().any(|id| id.0 as usize == number))
 }
 

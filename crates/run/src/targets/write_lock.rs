@@ -12,7 +12,7 @@ use engine::{Identity, sys};
 
 /// Files that this process has locked. A study runs several tests on one file, and a temporary file
 /// has a lock of its own.
-static HELD: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
+static HELD_LOCKS: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 
 /// A lock that lasts while the descriptor is open. Dropping this only forgets that it is ours.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl WriteLock {
         let Some(identity) = sys::facts::open_file_identity(file) else {
             return Ok(None);
         };
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = HELD_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
         if !held.contains(&identity) {
             match sys::file::try_lock_for_writing(file, sharing == Sharing::WithPeers) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
@@ -48,17 +48,17 @@ impl WriteLock {
         Ok(Some(WriteLock(identity)))
     }
 
-    /// Notes that this process has locked a file.
-    pub(super) fn for_locked(file: &fs::File) -> Option<WriteLock> {
+    /// Records that this process holds the lock of a file.
+    pub(super) fn record_held(file: &fs::File) -> Option<WriteLock> {
         let identity = sys::facts::open_file_identity(file)?;
-        HELD.lock().unwrap_or_else(PoisonError::into_inner).push(identity);
+        HELD_LOCKS.lock().unwrap_or_else(PoisonError::into_inner).push(identity);
         Some(WriteLock(identity))
     }
 }
 
 impl Drop for WriteLock {
     fn drop(&mut self) {
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = HELD_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = held.iter().position(|identity| *identity == self.0) {
             held.swap_remove(place);
         }

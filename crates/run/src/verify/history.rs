@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Block;
 
-/// A written block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenBlock {
     /// The file, counted within the stream.

@@ -303,8 +303,7 @@ impl KeyMap {
             length: length as u32,
             seed: Some(xxhash_rust::xxh64::xxh64(words.as_flattened(), 0)),
             number: Some(u64::from(generation)),
-            hash: None,
-            zeros: false,
+            ..Block::default()
         }
     }
 }
@@ -339,7 +338,6 @@ pub struct KeyMapFile {
     count: u64,
 }
 
-/// The state of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MapState {
     /// Its entries are not all written yet.

@@ -46,7 +46,7 @@ pub(crate) struct Checker {
 }
 
 /// A block to write or check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) offset: u64,
     pub(crate) length: u32,
@@ -212,10 +212,7 @@ impl Checker {
                 at: at as u32,
                 found: buffer[at],
             });
-            return fault
-                .map(|fault| (block.offset, block.length, fault))
-                .into_iter()
-                .collect();
+            return Vec::from_iter(fault.map(|fault| (block.offset, block.length, fault)));
         }
         if self.method == VerifyMethod::None {
             return Vec::new();

@@ -97,12 +97,7 @@ impl Progress {
     /// # Errors
     /// It is truncated, of another version, or damaged.
     pub(crate) fn from_bytes(bytes: &[u8]) -> io::Result<Progress> {
-        let long = |at: usize| {
-            bytes[at..at + 8]
-                .iter()
-                .rev()
-                .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
-        };
+        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
         let invalid_data = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         if bytes.len() < HEADER {
             return invalid_data("it is too short for a state file".into());

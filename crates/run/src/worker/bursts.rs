@@ -2,7 +2,7 @@
 
 use model::Nanos;
 use model::draws::{Draws, Purpose, Reduction};
-use model::plan::{DepthScope, Think, Worker as Plan};
+use model::plan::{DepthScope, Think, Worker as WorkerPlan};
 
 /// The bursts of a worker.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Bursts {
 
 impl Bursts {
     /// The bursts of a worker whose targets have alternatives.
-    pub(crate) fn from_plan(plan: &Plan) -> Option<Bursts> {
+    pub(crate) fn from_plan(plan: &WorkerPlan) -> Option<Bursts> {
         let DepthScope::PerTarget { alternatives } = plan.depth else {
             return None;
         };
@@ -87,10 +87,10 @@ mod tests {
     fn a_burst_keeps_its_alternative_and_begins_with_its_pause() {
         // Two targets with the same three alternatives, one of which is never drawn.
         let streams = [stream(30, 4, 0), stream(0, 1, 0), stream(70, 2, 50)];
-        let plan = Plan {
+        let plan = WorkerPlan {
             depth: DepthScope::PerTarget { alternatives: 3 },
             streams: [streams.clone(), streams].concat(),
-            ..Plan::default()
+            ..WorkerPlan::default()
         };
         let mut bursts = Bursts::from_plan(&plan).expect("it has alternatives");
         let mut draws = GeneratorChoice::Native { seed: 7 }.start();

@@ -1,7 +1,7 @@
 //! Flushes at the end of a job, outside all latencies.
 
 use engine::{Action, Request, Slot, os_error_name, sys};
-use model::plan::{FlushKind, SyncRule, Worker as Plan};
+use model::plan::{FlushKind, SyncRule, Worker as WorkerPlan};
 use model::results::Failure;
 use model::{Direction, Nanos};
 
@@ -12,7 +12,7 @@ use super::io_loop::IoLoop;
 pub(super) fn flush_at_end(
     io: &mut IoLoop,
     mut features: Option<&mut Features>,
-    plan: &Plan,
+    plan: &WorkerPlan,
 ) -> Result<(), Box<Failure>> {
     for (number, stream) in plan.streams.iter().enumerate() {
         let writes = stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim);
@@ -53,7 +53,7 @@ fn flush_open(
     };
     let request = Request::flush(file, Slot(0), action);
     if let Some(features) = features {
-        features.on_final_flush(io, &request);
+        features.files.watchers.on_queued(io, &request);
     }
     let path = io.errors.path(file).to_owned();
     let result = match io.engine.submit_and_reap(&[request], 1, Nanos::NEVER, &mut io.batch) {

@@ -217,7 +217,7 @@ impl Lifecycle {
     /// Resets budget and passes, so that the warm-up does not count towards the measured window.
     fn reset_budget(&self, io: &mut IoLoop, features: Option<&mut Features>) {
         io.budget = match self.timeline.phase() {
-            Phase::WarmUp => Budget::OPEN,
+            Phase::WarmUp => Budget::UNLIMITED,
             _ => self.budget,
         };
         if let Some(verification) = features.and_then(|features| features.verification.as_mut()) {
@@ -381,7 +381,7 @@ impl Worker<'_> {
         }
         if next == Phase::Draining {
             io.stop_submitting();
-            io.drop_waiting();
+            io.drop_unsubmitted();
         }
         lifecycle.begin_recorder(io, at);
         if next == Phase::Measured {

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use engine::{Completion, SimulatedWorker};
 use model::Nanos;
-use model::plan::{Job, Worker as Plan};
+use model::plan::{Job, Worker as WorkerPlan};
 
 use crate::control::JobControl;
 use crate::flow::Flows;
@@ -51,7 +51,7 @@ pub(crate) struct Worker<'plan> {
 
 /// Data from the plan and the step of the worker.
 struct Context<'plan> {
-    plan: &'plan Plan,
+    plan: &'plan WorkerPlan,
     job: &'plan Job,
     control: &'plan Arc<JobControl>,
     /// Operations that streams of the step share by weight (fio `flow`).
@@ -65,17 +65,14 @@ struct Context<'plan> {
 }
 
 impl Worker<'_> {
-    /// Attaches the log of the job's operations.
-    pub(crate) fn attach_operation_log(&mut self, writer: crate::operation_log::LogWriter) {
+    /// Attaches the operation log and the trace of the job.
+    pub(crate) fn attach_logs(
+        &mut self,
+        operations: Option<crate::operation_log::LogWriter>,
+        trace: Option<crate::issue_trace::LogWriter>,
+    ) {
         if let Some(features) = &mut self.features {
-            features.attach_operation_log(writer);
-        }
-    }
-
-    /// Attaches the trace of the job.
-    pub(crate) fn attach_issue_trace(&mut self, writer: crate::issue_trace::LogWriter) {
-        if let Some(features) = &mut self.features {
-            features.attach_issue_trace(writer);
+            features.attach_logs(operations, trace);
         }
     }
 
@@ -152,7 +149,7 @@ impl Worker<'_> {
     #[inline(always)]
     fn reap<const FEATURES: bool>(&mut self, at_least: u32, crosses_boundary: bool) {
         let reaped = self.io.batch.reap_time;
-        self.io.note_issued(at_least);
+        self.io.record_issued(at_least);
         if crosses_boundary {
             self.advance_phase(reaped);
         }

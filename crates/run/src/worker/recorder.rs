@@ -14,7 +14,6 @@ use model::{Direction, Nanos, PerDirection};
 use super::slots::SlotRecord;
 use super::windows::{OpenWindows, WindowRoom, WindowRows};
 
-/// The key of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellKey {
     /// Number of the stream in its worker.

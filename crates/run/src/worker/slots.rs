@@ -3,7 +3,7 @@
 use engine::Slot;
 use model::Nanos;
 use model::draws::{Draws, Purpose, Reduction};
-use model::plan::{DepthScope, Worker as Plan};
+use model::plan::{DepthScope, Worker as WorkerPlan};
 
 use super::stream::LiveStream;
 
@@ -81,7 +81,7 @@ pub(crate) struct SlotPool {
 
 impl SlotPool {
     /// The pools of a worker with `slots` slots. There is one for each stream, or one for all.
-    pub(crate) fn for_plan(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
+    pub(crate) fn for_plan(plan: &WorkerPlan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
         let streams_per_pool = match plan.depth {
             DepthScope::Shared { .. } => return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)],
             DepthScope::PerStream => 1,
@@ -103,7 +103,7 @@ impl SlotPool {
         pools.collect()
     }
 
-    fn new(plan: &Plan, streams: std::ops::Range<usize>, first_slot: u32, count: u32) -> SlotPool {
+    fn new(plan: &WorkerPlan, streams: std::ops::Range<usize>, first_slot: u32, count: u32) -> SlotPool {
         let mut sum = 0;
         let weights = plan.streams[streams.clone()].iter().map(|stream| {
             sum += u64::from(stream.weight);

@@ -55,7 +55,6 @@ impl Timeline {
         self.phase_end
     }
 
-    /// The next boundary.
     pub(crate) fn next_boundary(&self) -> Nanos {
         self.phase_end.min(self.exchange)
     }

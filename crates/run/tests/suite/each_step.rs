@@ -24,9 +24,7 @@ fn steps_on(targets: Vec<Target>, mix: Mix) -> Plan {
         .map(|number| {
             let mut job = job.clone();
             let stream = &mut job.workers[0].streams[0];
-            stream.target = StreamTarget::One {
-                target: TargetId(number as u32),
-            };
+            stream.target = StreamTarget::one(number as u32);
             stream.mix = mix;
             stream.content = Content::Zeros;
             Step {
@@ -71,7 +69,7 @@ fn a_target_that_is_prepared_once_is_not_recreated() {
     let path = folder.path().join("a.dat").display().to_string();
     let once = recreated(&path, Bytes::mib(1), Content::Counting);
     let mut plan = steps_on(vec![once.clone(), once], Mix::WRITES);
-    plan.steps[1].jobs[0].workers[0].streams[0].target = StreamTarget::One { target: TargetId(0) };
+    plan.steps[1].jobs[0].workers[0].streams[0].target = StreamTarget::one(0);
     plan.targets.truncate(1);
     plan.prepare_once = vec![TargetId(0)];
     let (_, events) = try_run(plan).unwrap();
@@ -127,7 +125,7 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
     // Each worker has its own simulated device; only the first one's has a fault.
     for (together, ends) in [(false, Some(EndReason::Time)), (true, None)] {
         let mut workers = vec![worker(vec![stream()]), worker(vec![stream()])];
-        workers[1].streams[0].target = StreamTarget::One { target: TargetId(1) };
+        workers[1].streams[0].target = StreamTarget::one(1);
         let mut both = plan(failing_late(), Stop::after(Nanos::secs(600)), workers);
         let mut sound = both.targets[0].clone();
         sound.kind = TargetKind::Simulated { device: device() };
@@ -231,10 +229,7 @@ fn interval_series_show_the_requested_latency() {
 #[test]
 fn short_intervals_are_all_kept() {
     let mut short = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
-    short.grids = vec![Grid {
-        length_ns: Nanos::millis(1),
-        scope: GridScope::Stream,
-    }];
+    short.grids = vec![Grid::new(Nanos::millis(1), GridScope::Stream)];
     let job = run_job(short);
     assert_eq!(job.workers[0].merged_rows, 0);
     let points = &job.series[0].points.read;
@@ -267,7 +262,7 @@ fn mapped_streams_run_alongside_others() {
         let worker = &mut both.steps[0].jobs[0].workers[0];
         worker.engine.kind = engine;
         let mut called = worker.streams[0].clone();
-        called.target = StreamTarget::One { target: TargetId(1) };
+        called.target = StreamTarget::one(1);
         (worker.streams[0].depth, called.depth) = (2, 3);
         worker.streams[0].cache.mapping = Some(model::plan::Mapping::default());
         worker.streams.push(called);

@@ -4,31 +4,22 @@
 use model::plan::{CacheMode, Priority, PriorityClass};
 
 use crate::prelude::*;
+use crate::support::create_folder;
 
 fn target() -> (tempfile::TempDir, String) {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has created it");
+    let directory = create_folder();
     let path = directory.path().join("target");
     (directory, path.display().to_string())
 }
 
 /// A thousand operations on a file that fathom creates.
 fn plan(path: &str, kind: EngineKind, workers: Vec<Worker>) -> Plan {
-    let mut plan = plan_on(path, kind, OPERATIONS, workers);
+    let mut plan = plan_on(path, kind, Stop::after_operations(1000), workers);
     plan.targets[0].prepare = Prepare::Filled {
         size: Some(Bytes::mib(1)),
     };
     plan
 }
-
-const OPERATIONS: Stop = Stop {
-    operations: Some(1000),
-    after_ns: None,
-    bytes: None,
-    region_percent: None,
-    passes: None,
-    repeat_until_time: false,
-    rounds: None,
-};
 
 /// The engines of this system that keep operations in flight.
 fn asynchronous() -> Vec<EngineKind> {

@@ -7,10 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use model::plan::{FileGroup, FileOperationKind, FileTree, FileWork};
 
 use crate::prelude::*;
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo creates this directory")
-}
+use crate::support::create_folder;
 
 fn tree(prefill: u8) -> FileTree {
     FileTree {
@@ -42,16 +39,8 @@ fn plan_on_tree(
     let mut tested_stream = stream();
     let work = FileWork {
         groups: groups.iter().map(|operations| group(operations)).collect(),
-        in_sequence: false,
-        in_order: false,
-        shares_files: false,
-        midpoint: None,
-        part: None,
-        destination: None,
-        once: false,
-        working_set: None,
         block: Bytes::kib(4),
-        session: None,
+        ..FileWork::default()
     };
     tested_stream.mix = work.mix();
     tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });
@@ -63,7 +52,7 @@ fn plan_on_tree(
         ..Stop::default()
     };
     let workers = (0..workers).map(|_| worker(vec![tested_stream.clone()])).collect();
-    let mut plan = plan_on(&folder.display().to_string(), EngineKind::Files, stop, workers);
+    let mut plan = plan_on(folder, EngineKind::Files, stop, workers);
     plan.targets[0].kind = TargetKind::Tree { tree };
     plan
 }
@@ -113,7 +102,7 @@ fn count_by_kind(results: &Results) -> BTreeMap<&'static str, (u64, u64)> {
 
 #[test]
 fn every_created_file_is_on_the_disk() {
-    let folder = folder();
+    let folder = create_folder();
     let mut seen = Vec::new();
     let plan = plan_on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 3, None);
     let (results, _) = run_and_inspect(plan, || seen = list_files(folder.path()));
@@ -130,7 +119,7 @@ fn every_created_file_is_on_the_disk() {
 #[test]
 fn a_group_without_a_file_does_not_change_the_proportion_of_the_others() {
     use FileOperationKind::{Append, Create, Stat};
-    let folder = folder();
+    let folder = create_folder();
     let groups: &[&[FileOperationKind]] = &[&[Create], &[Append], &[Stat]];
     let mut plan = plan_on_tree(folder.path(), tree(100), groups, 1, Some(3000));
     let work = plan.steps[0].jobs[0].workers[0].streams[0].files.as_mut().unwrap();
@@ -149,7 +138,7 @@ fn remaining_files_match_the_counts_of_creates_and_deletes() {
     use FileOperationKind::{
         Append, Create, Delete, Fsync, Mkdir, Open, Read, ReadBlock, Readdir, Rename, Rmdir, Stat,
     };
-    let folder = folder();
+    let folder = create_folder();
     let groups: &[&[FileOperationKind]] = &[
         &[Create, Fsync],
         &[Delete],
@@ -184,7 +173,7 @@ fn remaining_files_match_the_counts_of_creates_and_deletes() {
 
 #[test]
 fn steps_share_a_tree_and_its_states() {
-    let folder = folder();
+    let folder = create_folder();
     let mut plan = plan_on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 2, None);
     for kind in [FileOperationKind::Stat, FileOperationKind::Delete] {
         let operations = (kind == FileOperationKind::Stat).then_some(45);
@@ -203,7 +192,7 @@ fn steps_share_a_tree_and_its_states() {
 
 #[test]
 fn only_created_files_are_removed() {
-    let (folder, elsewhere) = (folder(), folder());
+    let (folder, elsewhere) = (create_folder(), create_folder());
     let precious = elsewhere.path().join("f1");
     fs::write(&precious, "precious").unwrap();
     let mut roots = Vec::new();
@@ -244,7 +233,7 @@ fn only_created_files_are_removed() {
 
 #[test]
 fn a_directory_with_the_name_of_a_tree_but_without_its_mark_stays() {
-    let folder = folder();
+    let folder = create_folder();
     let foreign = folder.path().join("fathom-1-2-3.tree");
     fs::create_dir_all(foreign.join("d0")).unwrap();
     fs::write(foreign.join("d0/f0"), "precious").unwrap();
@@ -261,7 +250,7 @@ fn a_failed_operation_names_its_file() {
 }
 
 fn check_failed_operation(kind: FileOperationKind, expected: &str) {
-    let folder = folder();
+    let folder = create_folder();
     let plan = plan_on_tree(folder.path(), tree(100), &[&[kind]], 1, Some(100_000));
     let results = run_watched(plan, &Permissions::default(), &mut |event| {
         if matches!(event, Event::Ready { .. }) {
@@ -277,7 +266,7 @@ fn check_failed_operation(kind: FileOperationKind, expected: &str) {
 
 #[test]
 fn operations_that_change_names_cannot_share_files() {
-    let folder = folder();
+    let folder = create_folder();
     for (kind, is_refused) in [
         (FileOperationKind::Stat, false),
         (FileOperationKind::Delete, true),

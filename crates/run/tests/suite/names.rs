@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::prelude::*;
-use crate::support::try_run_permitted;
+use crate::support::{create_folder, try_run_permitted};
 use model::access::Advance;
 use model::plan::Program;
 use testbed::{LoopDevice, LoopOptions};
@@ -27,10 +27,6 @@ fn plan_of_pass(path: &str, kind: EngineKind) -> Plan {
 /// The user permits overwriting this file.
 fn permit_overwriting(path: &str) -> Permissions {
     Permissions::default().with(|permissions| permissions.overwrite = vec![path.into()])
-}
-
-fn create_folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has created it")
 }
 
 #[test]
@@ -76,9 +72,7 @@ fn a_target_that_was_replaced_between_two_runs_is_refused() {
 fn assert_refused_once_replaced(path: &Path, replace: impl FnOnce()) {
     let name = path.display().to_string();
     let mut plan = plan_of_pass(&name, EngineKind::Psync);
-    plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
-        direction: Direction::Write,
-    };
+    plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::WRITES;
     let permissions = Permissions::default().with(|permissions| permissions.destroy = vec![name]);
     for _ in 0..2 {
         try_run_permitted(plan.clone(), &permissions).expect("it is permitted");

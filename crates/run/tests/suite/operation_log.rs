@@ -118,8 +118,7 @@ fn real_engines_write_the_log_too() {
         let path = directory.path().join("log.csv");
         let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
         let stop = Stop::after_operations(3000);
-        let target = target.to_str().unwrap();
-        let (job, lines) = logged(plan_on(target, kind, stop, vec![worker(vec![tested_stream])]), &path);
+        let (job, lines) = logged(plan_on(&target, kind, stop, vec![worker(vec![tested_stream])]), &path);
         assert_eq!(lines.len(), 3000, "{}", kind.name());
         let sum: u128 = lines.iter().map(|line| u128::from(number(line, 9))).sum();
         assert_eq!(sum, job.total().total.sum(), "{}", kind.name());
@@ -140,12 +139,7 @@ fn a_log_that_cannot_be_opened_prevents_the_start() {
     let no_folder = if cfg!(windows) { "(os error " } else { "No such file" };
     for (log, why) in [(&missing, no_folder), (&link, "it is a target of the test")] {
         let stop = Stop::after(Nanos::secs(1));
-        let mut refused = plan_on(
-            target.to_str().unwrap(),
-            EngineKind::Psync,
-            stop,
-            vec![worker(vec![stream()])],
-        );
+        let mut refused = plan_on(&target, EngineKind::Psync, stop, vec![worker(vec![stream()])]);
         refused.steps[0].jobs[0].operation_log = Some(log.display().to_string());
         let error = try_run(refused).unwrap_err().to_string();
         assert!(error.contains("operation log") && error.contains(why), "{error}");
@@ -193,11 +187,8 @@ fn a_failed_start_does_not_change_an_older_log() {
 fn logs_of_all_steps_are_checked_before_the_first() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("none/log").display().to_string();
-    let mut plan = plan(
-        device(),
-        Stop::after(Nanos::secs(1_000_000)),
-        vec![worker(vec![stream()])],
-    );
+    let stop = Stop::after(Nanos::secs(1_000_000));
+    let mut plan = plan(device(), stop, vec![worker(vec![stream()])]);
     plan.steps.push(plan.steps[0].clone());
     plan.steps[1].jobs[0].trace = Some(missing.clone());
     let error = try_run(plan.clone()).unwrap_err().to_string();

@@ -52,12 +52,7 @@ impl Peers for OtherProcess {
 /// A plan that creates a file, writes to it, and removes it at the end.
 fn plan_with_writes(path: &Path) -> Plan {
     let stop = Stop::after_operations(10);
-    let mut plan = plan_on(
-        &path.display().to_string(),
-        EngineKind::Psync,
-        stop,
-        vec![worker(vec![stream()])],
-    );
+    let mut plan = plan_on(path, EngineKind::Psync, stop, vec![worker(vec![stream()])]);
     plan.targets[0].prepare = Prepare::Filled { size: Some(SIZE) };
     plan.targets[0].at_end = TargetCleanup::Remove;
     plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::WRITES;

@@ -1,9 +1,11 @@
 //! Traces on the simulated device. Each operation begins at its time, to the nanosecond, and in its
 //! order.
 
-use model::plan::{Job, Replay, TraceForm, TraceSkip};
+use model::operation_log::LoggedOperation;
+use model::plan::{FileService, Job, Replay, TraceForm, TraceSkip};
 
 use crate::prelude::*;
+use crate::support::run_logged;
 
 /// A stream that replays a trace of the file `x`.
 fn replaying(trace: &Path) -> Stream {
@@ -38,19 +40,15 @@ fn run_replay(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(St
     let directory = tempfile::tempdir().expect("a temporary directory");
     let trace = directory.path().join("trace");
     fs::write(&trace, lines).unwrap();
-    let log = directory.path().join("log");
     let mut tested_stream = replaying(&trace);
     change(&mut tested_stream);
-    let mut plan = plan(device(), single_pass(), vec![worker(vec![tested_stream])]);
-    plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
-    let job = run_job(plan);
-    let text = fs::read_to_string(&log).expect("a path in UTF-8");
-    let line = |line: &str| {
-        let fields: Vec<&str> = line.split(',').collect();
-        let number = |column: usize| fields[column].parse::<u64>().expect("a number");
-        (format!("{} {}", fields[3], fields[4]), (number(0) - number(9)) / 1000)
+    let (job, operations) = run_logged(plan(device(), single_pass(), vec![worker(vec![tested_stream])]));
+    let describe = |operation: LoggedOperation| {
+        let word = operation.direction.map_or("flush", Direction::word);
+        let began = operation.completed.since(operation.total);
+        (format!("{word} {}", operation.offset), began.0 / 1000)
     };
-    let mut operations: Vec<_> = text.lines().skip(1).map(line).collect();
+    let mut operations: Vec<_> = operations.into_iter().map(describe).collect();
     operations.sort_by_key(|(_, began)| *began);
     (job, operations)
 }
@@ -153,11 +151,8 @@ type Change = fn(&mut Job);
 #[test]
 fn contradictory_plans_of_replays_are_refused() {
     let sound = || {
-        plan(
-            device(),
-            single_pass(),
-            vec![worker(vec![replaying(Path::new("trace"))])],
-        )
+        let workers = vec![worker(vec![replaying(Path::new("trace"))])];
+        plan(device(), single_pass(), workers)
     };
     assert!(sound().check().is_ok());
     let cases: [(&str, Change); 7] = [
@@ -223,18 +218,9 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
         let mut tested_stream = replaying(&path("trace"));
         tested_stream.depth = 4;
         tested_stream.replay.as_mut().unwrap().files = vec!["a".into(), "b".into()];
-        tested_stream.target = StreamTarget::Files {
-            targets: vec![TargetId(0), TargetId(1)],
-            open_at_once: 2,
-            service: model::plan::FileService::RoundRobin,
-            operations: 1,
-        };
-        let mut plan = plan_on(
-            path("a").to_str().unwrap(),
-            engine,
-            single_pass(),
-            vec![worker(vec![tested_stream])],
-        );
+        let files = vec![TargetId(0), TargetId(1)];
+        tested_stream.target = StreamTarget::files(files, 2, FileService::RoundRobin, 1);
+        let mut plan = plan_on(path("a"), engine, single_pass(), vec![worker(vec![tested_stream])]);
         plan.targets.push(plan.targets[0].clone());
         plan.targets[1].path = path("b").display().to_string();
         plan.target_rules.consent = model::plan::Consent::Implied;

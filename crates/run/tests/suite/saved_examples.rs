@@ -16,10 +16,7 @@ fn plan(name: &str, device: SimulatedDevice, workloads: &[Workload]) -> Plan {
     let target = testing::target("simulated", TargetKind::Simulated { device });
     Plan {
         seed: 1,
-        grids: vec![Grid {
-            length_ns: Nanos::millis(100),
-            scope: GridScope::Job,
-        }],
+        grids: vec![Grid::new(Nanos::millis(100), GridScope::Job)],
         ..testing::plan(name, vec![target], steps.collect())
     }
 }

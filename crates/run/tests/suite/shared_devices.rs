@@ -17,9 +17,7 @@ fn capped() -> SimulatedDevice {
 fn on_target(target: u32) -> Worker {
     let mut tested_stream = stream();
     tested_stream.depth = 8;
-    tested_stream.target = StreamTarget::One {
-        target: TargetId(target),
-    };
+    tested_stream.target = StreamTarget::one(target);
     worker(vec![tested_stream])
 }
 

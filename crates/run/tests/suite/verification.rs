@@ -10,29 +10,9 @@ use model::block_size::SizeShare;
 use model::event::Phase;
 use model::mismatch::{BlockFault, HeaderField};
 use model::plan::{FileService, VerifyMethod};
+use model::testing::VERIFY_METHODS;
 
 const EILSEQ: i32 = 84;
-
-const METHODS: [(VerifyMethod, &str); 18] = [
-    (VerifyMethod::Md5, "md5"),
-    (VerifyMethod::Crc64, "crc64"),
-    (VerifyMethod::Crc32, "crc32"),
-    (VerifyMethod::Crc32c, "crc32c"),
-    (VerifyMethod::Crc16, "crc16"),
-    (VerifyMethod::Crc7, "crc7"),
-    (VerifyMethod::Sha1, "sha1"),
-    (VerifyMethod::Sha256, "sha256"),
-    (VerifyMethod::Sha512, "sha512"),
-    (VerifyMethod::Sha3_224, "sha3-224"),
-    (VerifyMethod::Sha3_256, "sha3-256"),
-    (VerifyMethod::Sha3_384, "sha3-384"),
-    (VerifyMethod::Sha3_512, "sha3-512"),
-    (VerifyMethod::Xxhash, "xxhash"),
-    (VerifyMethod::Header, "meta"),
-    (VerifyMethod::Pattern, "pattern"),
-    (VerifyMethod::PatternWithHeader, "pattern_hdr"),
-    (VerifyMethod::None, "null"),
-];
 
 fn verify(method: VerifyMethod) -> Verify {
     let has_pattern = matches!(method, VerifyMethod::Pattern | VerifyMethod::PatternWithHeader);
@@ -43,7 +23,7 @@ fn verify(method: VerifyMethod) -> Verify {
 
 #[test]
 fn written_data_is_read_back_after_the_writes() {
-    for (method, name) in METHODS {
+    for (method, name) in VERIFY_METHODS {
         for (access, interval) in [(sequential(), 0), (random_once(), 1024), (random(), 2048)] {
             let target = VerifiedFile::new();
             let what = format!("{name} every {interval} bytes");
@@ -87,7 +67,7 @@ fn nothing_is_read_back_unless_requested() {
 
 #[test]
 fn a_corrupted_block_is_found_at_its_offset() {
-    for (method, name) in METHODS {
+    for (method, name) in VERIFY_METHODS {
         let target = VerifiedFile::new();
         assert_clean(&target.run(writes(sequential(), verify(method))), name);
         assert_clean(&target.run(reads(sequential(), verify(method))), name);
@@ -328,7 +308,7 @@ fn received_and_expected_data_is_dumped() {
 #[test]
 fn data_that_fio_wrote_is_verified() {
     // fio 3.33 does not support a pattern after a header.
-    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != "pattern_hdr") {
+    for (method, name) in VERIFY_METHODS.into_iter().filter(|(_, name)| *name != "pattern_hdr") {
         let target = VerifiedFile::new();
         let pattern = match verify(method).pattern.is_empty() {
             true => "",

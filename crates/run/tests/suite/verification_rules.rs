@@ -128,7 +128,7 @@ fn recomputed_writes_equal_recorded_writes() {
             let target = VerifiedFile::new();
             let verify = verify().with(|verify| verify.work_out_again = work_out_again);
             let stop = Stop::default()
-                .with(|stop| (stop.operations, stop.passes) = (operations_of_both, access.ends().then_some(1)));
+                .with(|stop| (stop.operations, stop.passes) = (operations_of_both, access.is_finite().then_some(1)));
             let job = run_job(target.plan(stop, build_stream(mix, access.clone(), verify)));
             assert_clean(&job, &format!("{mix:?} {access:?} {work_out_again}"));
             (operations(&job, Direction::Write), operations(&job, Direction::Read))

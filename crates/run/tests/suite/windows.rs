@@ -9,6 +9,7 @@ use model::plan::{LatencyPoints, Windows};
 use model::results::{Window, WindowLatency, WindowSeries};
 
 use crate::prelude::*;
+use crate::support::{constant, run_logged};
 
 /// 37 ms divide neither a second nor the measured time.
 const SHORT: Nanos = Nanos::millis(37);
@@ -45,15 +46,6 @@ fn two_workers() -> Plan {
     plan
 }
 
-fn logged(mut plan: Plan, path: &Path) -> (JobResults, Vec<LoggedOperation>) {
-    plan.steps[0].jobs[0].operation_log = Some(path.display().to_string());
-    let job = run_job(plan);
-    let text = fs::read_to_string(path).expect("the log exists");
-    let lines = text.lines().skip(1);
-    let read = |line: &str| LoggedOperation::parse(line).unwrap_or_else(|| panic!("{line}"));
-    (job, lines.map(read).collect())
-}
-
 /// The windows of a worker, counted operation by operation.
 fn expected(operations: &[LoggedOperation], worker: u32, length: Nanos, histograms: bool) -> PerDirection<Vec<Window>> {
     let mut windows: PerDirection<BTreeMap<u64, Window>> = PerDirection::default();
@@ -87,8 +79,7 @@ fn expected(operations: &[LoggedOperation], worker: u32, length: Nanos, histogra
 
 #[test]
 fn windows_agree_with_single_operations() {
-    let directory = tempfile::tempdir().unwrap();
-    let (job, operations) = logged(two_workers(), &directory.path().join("log.csv"));
+    let (job, operations) = run_logged(two_workers());
     assert!(operations.len() > 10_000, "{}", operations.len());
     assert_eq!(job.windows.len(), 4, "two of each worker");
     for series in &job.windows {
@@ -110,7 +101,6 @@ fn windows_agree_with_single_operations() {
 /// The simulated device issues immediately. With the null engine, submission takes time.
 #[test]
 fn submission_and_completion_are_distinguished() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
     let mut plan = two_workers();
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::gib(1) };
     let job = &mut plan.steps[0].jobs[0];
@@ -118,7 +108,7 @@ fn submission_and_completion_are_distinguished() {
     job.workers
         .iter_mut()
         .for_each(|worker| worker.engine.kind = EngineKind::Null);
-    let (job, operations) = logged(plan, &directory.path().join("log.csv"));
+    let (job, operations) = run_logged(plan);
     for series in &job.windows {
         let expected = expected(&operations, series.worker, series.length_ns, series.histograms);
         assert_eq!(series.windows, expected);
@@ -141,17 +131,11 @@ fn submission_and_completion_are_distinguished() {
 
 #[test]
 fn windows_without_operations_are_left_out() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
     let mut plan = two_workers();
     plan.targets[0].kind = TargetKind::Simulated {
-        device: SimulatedDevice {
-            service: SimulatedService::Constant {
-                time_ns: Nanos::millis(130),
-            },
-            ..device()
-        },
+        device: device().with(|device| device.service = constant(Nanos::millis(130))),
     };
-    let (job, operations) = logged(plan, &directory.path().join("log.csv"));
+    let (job, operations) = run_logged(plan);
     let series = &job.windows[0];
     assert_eq!(series.windows, expected(&operations, 0, SHORT, true));
     assert!((10..20).contains(&series.windows.read.len()), "one in four at most");
@@ -159,8 +143,7 @@ fn windows_without_operations_are_left_out() {
 
 #[test]
 fn a_run_without_a_log_keeps_the_same_windows() {
-    let directory = tempfile::tempdir().unwrap();
-    let (with, _) = logged(two_workers(), &directory.path().join("log.csv"));
+    let (with, _) = run_logged(two_workers());
     let without = run_job(two_workers());
     assert_eq!(with.windows, without.windows);
 }

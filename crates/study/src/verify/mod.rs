@@ -8,7 +8,7 @@ mod text;
 
 use analysis::caps::LimitLayer;
 use analysis::lint::is_on_array;
-use analysis::policies::{Bound, Burst, DEFAULT_LATENCY_SECS, Reach, ResolvedPolicy, Workload, reach};
+use analysis::policies::{Bound, Burst, DEFAULT_LATENCY_SECS, Reach, ResolvedPolicy, Workload, compute_reach};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
 use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Machine, Outcome, UntestedFigure, Verdict, judge};
 use model::access::{Access, Sequential};
@@ -346,10 +346,7 @@ impl Verification {
                 ..Step::default()
             }],
             grids: [Nanos::millis(100), Nanos::secs(1)]
-                .map(|length_ns| Grid {
-                    length_ns,
-                    scope: GridScope::Job,
-                })
+                .map(|length_ns| Grid::new(length_ns, GridScope::Job))
                 .to_vec(),
             origin: Origin {
                 arguments: self.arguments.clone(),
@@ -426,7 +423,7 @@ impl Verification {
         if self.promise.clauses.iter().any(is_judged) {
             return None;
         }
-        let reach_of = |block: Bytes| reach(&self.promise.layers, block, workload.read_percent, 1);
+        let reach_of = |block: Bytes| compute_reach(&self.promise.layers, block, workload.read_percent, 1);
         // Long operations reach the limit on bytes, short ones that on operations.
         let long = reach_of(Bytes::mib(1)).filter(|long| long.bound == Bound::Bytes)?;
         let (bytes, iops) = (long.bytes_per_sec.low, reach_of(Bytes(1))?.iops.low);

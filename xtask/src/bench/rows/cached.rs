@@ -17,7 +17,7 @@ const TUNED: [&str; 6] = [
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.file()?;
-    let hot = Work::reads(Some(bench.places.hot()?), HOT, "io_uring", bench.time()).depth(32);
+    let hot = Work::reads(Some(bench.places.hot()?), HOT_BYTES, "io_uring", bench.time()).depth(32);
     let tuned = hot.clone().theirs(&TUNED);
     let found = bench.run_rounds(&[
         ours(hot.clone()),

@@ -11,11 +11,11 @@ const BATCHES: [&str; 3] = [
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     bench.tools.build_example("fathom-engine", "floor")?;
-    let hot = |engine| Ok::<_, BenchError>(Work::reads(Some(bench.places.hot()?), HOT, engine, bench.time()));
+    let hot = |engine| Ok::<_, BenchError>(Work::reads(Some(bench.places.hot()?), HOT_BYTES, engine, bench.time()));
     let disk = Work::reads(Some(bench.places.file()?), bench.places.size, "io_uring", bench.time()).direct();
     let deep = hot("io_uring")?.depth(32);
     let batched = deep.clone().ours(&["--batch", "32"]).theirs(&BATCHES);
-    // The maximum wanted of a native run, of fio's command line and of DiskSpd's.
+    // The maximum for a native run, for fio's command line and for DiskSpd's.
     let works = [
         ("page cache, psync", hot("psync")?, [Some(1.08), Some(1.08), None]),
         ("page cache, io_uring, depth 32", deep, [Some(1.02); 3]),
@@ -31,22 +31,22 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         ),
     ];
     let mut figures = Vec::new();
-    for (what, work, wanted) in works {
+    for (what, work, maxima) in works {
         let forms = [
             ("native", Tool::Fathom),
             ("as fio", Tool::InPlace),
             ("as DiskSpd", Tool::DiskSpd),
         ];
-        let asked = forms.into_iter().zip(wanted);
-        let asked: Vec<_> = asked.filter_map(|(form, most)| Some((form, most?))).collect();
+        let asked = forms.into_iter().zip(maxima);
+        let asked: Vec<_> = asked.filter_map(|(form, max)| Some((form, max?))).collect();
         let tools = asked.iter().map(|((_, tool), _)| *tool);
         let contenders = std::iter::once(Tool::Floor).chain(tools);
         let contenders: Vec<Contender> = contenders.map(|tool| Contender::new(tool, &work)).collect();
         let found = bench.run_rounds(&contenders)?;
-        for (((name, _), most), rounds) in asked.into_iter().zip(&found[1..]) {
+        for (((name, _), max), rounds) in asked.into_iter().zip(&found[1..]) {
             let what = format!("CPU time per operation above the bare loop, {what}, {name}");
             let above = compare(&rounds.cpu_ns(), &found[0].cpu_ns(), time);
-            figures.push(ratio(row, &what, AtMost(most), above));
+            figures.push(ratio(row, &what, AtMost(max), above));
         }
     }
     Ok(figures)

@@ -35,7 +35,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     let against = |fio: &[f64]| faster(&synced(&fathom), fio);
     let found = [
         (
-            "lay-out of 1 GiB, both flushed to the disk",
+            "layout of 1 GiB, both flushed to the disk",
             AtLeast(3.0),
             against(&synced(&fio)),
         ),

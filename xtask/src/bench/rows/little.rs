@@ -31,7 +31,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
             shown.push(format!("{in_flight:.2}/{allowed}"));
         }
         let worst = off.iter().copied().reduce(f64::max);
-        let what = format!("in flight against allowed, {engine}, depth 1 to 128, worst");
+        let what = format!("operations in flight against queue depth, {engine}, depth 1 to 128, worst");
         let figure = Figure::new(row, what, AtMost(1.0), worst).unit("%");
         figures.push(figure.with_detail(shown.join(" ")).samples(off));
     }

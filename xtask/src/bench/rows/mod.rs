@@ -22,10 +22,10 @@ mod zram;
 use super::BenchError;
 use super::child::{self, Usage};
 use super::contest::{Bench, Comparison, Contender, Rounds, compare, ours, per_second, theirs, time};
-use super::figure::Wanted::{self, AtLeast, AtMost, Between, Nothing};
+use super::figure::Goal::{self, AtLeast, AtMost, Between, Nothing};
 use super::figure::{Figure, digits};
 use super::outcome::Outcome;
-use super::places::HOT;
+use super::places::HOT_BYTES;
 use super::statistics::median;
 use super::tools::Tool;
 use super::work::{Access, Until, Work};
@@ -55,16 +55,16 @@ pub(crate) const ROWS: &[(&str, Row)] = &[
     ("fleet", fleet::measure),
 ];
 
-fn ratio(row: &'static str, what: &str, wanted: Wanted, comparison: Comparison) -> Figure {
-    Figure::new(row, what, wanted, comparison.ratio)
+fn ratio(row: &'static str, what: &str, goal: Goal, comparison: Comparison) -> Figure {
+    Figure::new(row, what, goal, comparison.ratio)
         .unit("×")
         .with_detail(comparison.detail)
         .samples(comparison.samples)
 }
 
 /// The ratios of several comparisons.
-fn ratios<const N: usize>(row: &'static str, found: [(&str, Wanted, Comparison); N]) -> Vec<Figure> {
+fn ratios<const N: usize>(row: &'static str, found: [(&str, Goal, Comparison); N]) -> Vec<Figure> {
     found
-        .map(|(what, wanted, comparison)| ratio(row, what, wanted, comparison))
+        .map(|(what, goal, comparison)| ratio(row, what, goal, comparison))
         .to_vec()
 }

@@ -33,7 +33,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
             |values: &[f64]| median(values).map_or("–".to_owned(), |percent| format!("{} %", digits(percent)));
         let late = median(&delay).map_or("–".to_owned(), time);
         let detail = format!("{} : {}; median schedule delay {late}", words(&fathom), words(&fio));
-        let what = format!("error of the rate beyond one operation, {rate}/s");
+        let what = format!("rate error beyond one operation, {rate}/s");
         let figure = Figure::new(row, what, AtMost(0.01), median(&fathom)).unit("%");
         figures.push(figure.with_detail(detail).samples(fathom));
     }

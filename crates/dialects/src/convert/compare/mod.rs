@@ -36,6 +36,10 @@ impl Differences {
             ..Differences::default()
         }
     }
+
+    pub(super) fn whole_test(why: impl Into<String>) -> Differences {
+        Differences::from_lost(vec![Lost::whole_test(why)])
+    }
 }
 
 /// A stream, with its plan, job, worker and target.

@@ -7,7 +7,7 @@ use model::Nanos;
 use model::plan::{Control, Dialect};
 use serde_json::Value as Json;
 
-use super::parts::{self, optional, text_if};
+use super::parts::{self, compare_by_direction, equivalent_if, optional, text_if};
 use super::{Pair, StreamContext};
 use crate::convert::words;
 
@@ -191,7 +191,10 @@ pub(super) const ROWS: &[Row] = rows! {
         Lost, Words(|at, _| at.job.stop.after_ns.map_or("no time limit".into(), words::format_time));
     "job.after" ["after", "wait_for", ""] => Lost, Words(parts::describe_after);
     "job.ends_with.jobs job.ends_with.plan_always" ["", "exitall", ""] => Lost, Words(parts::describe_ends_jobs);
-    "job.ends_with.workers" ["", "exitall", ""] => Lost, Words(parts::describe_ends_workers);
+    "job.ends_with.workers" ["", "exitall", ""] => Lost, Words(|at, wanted| {
+        let ends = at.job.ends_with.workers && wanted.job.workers.len() > 1;
+        text_if(ends, "the first worker that ends stops the others")
+    });
     "job.ends_with.on_failure job.ends_with.workers_on_failure job.ends_with.plan" ["", "exitall_on_error", ""] =>
         DialectWide, Words(parts::describe_failure);
     "job.control" ["until-precision", "", ""] =>
@@ -207,13 +210,17 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.trace" ["", "write_iolog", ""] => Lost, Text;
     "job.windows" ["log", "write_lat_log", ""] =>
         Lost, Words(|at, _| text_if(!at.job.windows.is_empty(), "latencies logged per window"));
-    "worker.engine.poll_percent" ["poll", "hipri", ""] => Lost, Words(parts::describe_polling);
+    "worker.engine.poll_percent" ["poll", "hipri", ""] => Lost, Words(|at, _| {
+        let percent = at.worker.engine.poll_percent;
+        text_if(percent != 100, &format!("{percent} % of the operations are polled"))
+    });
     "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages are dropped from the cache immediately");
     "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would block fails");
     "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Value(|cpu| format_with_prefix(cpu, "a kernel thread on CPU "));
     "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("memory maps with huge pages");
-    "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::describe_stat_call);
+    "worker.engine.look" ["", "stat_type", ""] =>
+        Lost, Words(|at, _| format!("{:?}", at.worker.engine.lookup_call).to_lowercase());
     "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::describe_cpu_work);
     "worker.engine.program" ["", "program", ""] =>
         Lost, Value(|program| format_with_prefix(&program["path"], "running "));
@@ -239,7 +246,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.batching.count_waits" NAMELESS => Equivalent, Ignored;
     "worker.draws" NAMELESS => DialectWide, Both(parts::compare_random_generators);
     "worker.draws" ["seed", "randseed", "-z"] => Lost, Both(parts::compare_seeds);
-    "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] => Computed(parts::cpus_impact), Words(parts::describe_cpus);
+    "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] =>
+        Computed(|pair| equivalent_if(pair.wanted.worker.placement.cpus.is_empty())), Words(parts::describe_cpus);
     // No dialect has it: it is set when several hosts execute a plan.
     "worker.placement.turn" NAMELESS => Equivalent, Ignored;
     "worker.placement.cpu_nodes" ["", "numa_cpu_nodes", ""] =>
@@ -273,14 +281,18 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.pattern.sizes_by_place" ["", "bs_is_seq_rand", ""] =>
         Lost, Flag("the block size depends on whether the position is random");
     "stream.pattern.access stream.pattern.access_of" ["access", "rw, random_distribution", "-r, -s, -T, -p"] =>
-        Lost, Both(parts::compare_access);
+        Lost, Both(|pair| compare_by_direction(pair, words::describe_access));
     "stream.pattern.access" ["access", "rw, random_distribution", "-r, -s, -T, -p"] => Equivalent, Both(parts::compare_positions);
-    "stream.pattern.sizes" ["block", "bs, bsrange, bssplit", "-b"] => Lost, Both(parts::compare_sizes);
+    "stream.pattern.sizes" ["block", "bs, bsrange, bssplit", "-b"] =>
+        Lost, Both(|pair| {
+            compare_by_direction(pair, |stream, direction| words::format_sizes(&stream.pattern.sizes[direction]))
+        });
     "stream.pattern.alignment" ["align", "blockalign", "-r"] => Lost, Both(parts::compare_alignment);
     "stream.pattern.whole_blocks" ["block", "bs, bsrange, bssplit", "-b"] => Equivalent, Both(parts::compare_whole_blocks);
     "stream.content" ["content", "buffer_pattern, refill_buffers", "-Z"] =>
         Computed(parts::content_impact), Words(parts::describe_content);
-    "stream.cache.direct" ["cache", "direct, sync", "-S"] => Lost, Words(parts::describe_direct);
+    "stream.cache.direct" ["cache", "direct, sync", "-S"] =>
+        Lost, Words(|at, _| format!("{} the page cache", if at.stream.cache.direct { "bypassing" } else { "through" }));
     "stream.cache.write_through" ["cache", "direct, sync", "-S"] =>
         Computed(parts::write_through_impact), Words(parts::describe_write_through);
     "stream.cache.local_only" ["cache", "direct, sync", "-S"] =>

@@ -17,17 +17,17 @@ type Key = (usize, usize, [usize; PROPERTIES]);
 /// The streams of a converted step, by path and properties.
 pub(super) struct SimilarStreams<'c, 'a> {
     contexts: &'c [StreamContext<'a>],
-    numbers: Numbers,
+    interner: TextInterner,
     /// For each direction: the last stream of each key.
     indexes: HashMap<Direction, HashMap<Key, usize>>,
 }
 
 /// A number for each text. Equal texts have equal numbers.
 #[derive(Default)]
-struct Numbers(HashMap<String, usize>);
+struct TextInterner(HashMap<String, usize>);
 
-impl Numbers {
-    fn number(&mut self, text: String) -> usize {
+impl TextInterner {
+    fn intern(&mut self, text: String) -> usize {
         let next = self.0.len() + 1;
         *self.0.entry(text).or_insert(next)
     }
@@ -41,7 +41,7 @@ impl Numbers {
             format!("{:?}", stream.region),
         ];
         // Equal texts of different properties need not differ: a key has one place for each.
-        texts.map(|text| self.number(text))
+        texts.map(|text| self.intern(text))
     }
 }
 
@@ -49,7 +49,7 @@ impl<'c, 'a> SimilarStreams<'c, 'a> {
     pub(super) fn new(contexts: &'c [StreamContext<'a>]) -> SimilarStreams<'c, 'a> {
         SimilarStreams {
             contexts,
-            numbers: Numbers::default(),
+            interner: TextInterner::default(),
             indexes: HashMap::new(),
         }
     }
@@ -58,16 +58,16 @@ impl<'c, 'a> SimilarStreams<'c, 'a> {
     /// If no stream is on that target, the first one.
     pub(super) fn find(&mut self, context: &StreamContext<'_>) -> Option<&'c StreamContext<'a>> {
         let direction = context.stream.mix.directions().next().unwrap_or(Direction::Read);
-        let (contexts, numbers) = (self.contexts, &mut self.numbers);
+        let (contexts, interner) = (self.contexts, &mut self.interner);
         let index = self
             .indexes
             .entry(direction)
-            .or_insert_with(|| index_streams(contexts, numbers, direction));
-        let properties = numbers.properties(context.stream, direction);
+            .or_insert_with(|| index_streams(contexts, interner, direction));
+        let properties = interner.properties(context.stream, direction);
         let paths: Vec<usize> = context
             .paths()
             .into_iter()
-            .map(|path| numbers.number(path.to_owned()))
+            .map(|path| interner.intern(path.to_owned()))
             .collect();
         let mut masks: Vec<usize> = (0..1 << PROPERTIES).collect();
         masks.sort_by_key(|mask| std::cmp::Reverse(mask.count_ones()));
@@ -75,7 +75,7 @@ impl<'c, 'a> SimilarStreams<'c, 'a> {
         let mut matches = by_count.filter_map(|masks| {
             let keys = masks
                 .iter()
-                .flat_map(|mask| paths.iter().map(move |path| key(*path, *mask, properties)));
+                .flat_map(|mask| paths.iter().map(move |path| pack_key(*path, *mask, properties)));
             keys.filter_map(|key| index.get(&key)).max()
         });
         match matches.next() {
@@ -85,19 +85,23 @@ impl<'c, 'a> SimilarStreams<'c, 'a> {
     }
 }
 
-fn index_streams(contexts: &[StreamContext<'_>], numbers: &mut Numbers, direction: Direction) -> HashMap<Key, usize> {
+fn index_streams(
+    contexts: &[StreamContext<'_>],
+    interner: &mut TextInterner,
+    direction: Direction,
+) -> HashMap<Key, usize> {
     let mut index = HashMap::new();
     for (at, context) in contexts.iter().enumerate() {
-        let properties = numbers.properties(context.stream, direction);
+        let properties = interner.properties(context.stream, direction);
         for path in context.paths() {
-            let path = numbers.number(path.to_owned());
-            index.extend((0..1 << PROPERTIES).map(|mask| (key(path, mask, properties), at)));
+            let path = interner.intern(path.to_owned());
+            index.extend((0..1 << PROPERTIES).map(|mask| (pack_key(path, mask, properties), at)));
         }
     }
     index
 }
 
-fn key(path: usize, mask: usize, properties: [usize; PROPERTIES]) -> Key {
+fn pack_key(path: usize, mask: usize, properties: [usize; PROPERTIES]) -> Key {
     let mut chosen = properties;
     for (place, property) in chosen.iter_mut().enumerate() {
         if mask & 1 << place == 0 {

@@ -31,22 +31,16 @@ struct SectionText {
 /// Converts a plan to an fio job file.
 pub fn to_fio(plan: &Plan) -> Conversion {
     let sections = print_sections(&sections::split_into_sections(plan));
-    let (mut lost, mut differs) = match reread::lower_arguments(plan, &format_arguments(&sections)) {
-        Ok(lowered) => {
-            let differences = compare::compare(plan, &lowered, Dialect::Fio);
-            (differences.lost, differences.differs)
-        }
-        Err(why) => (vec![Lost::whole_test(why)], Vec::new()),
+    let mut differences = match reread::lower_arguments(plan, &format_arguments(&sections)) {
+        Ok(lowered) => compare::compare(plan, &lowered, Dialect::Fio),
+        Err(why) => compare::Differences::whole_test(why),
     };
-    lost.extend(unwritable_values(plan, &sections));
-    differs.extend(possible_directories(plan, "write directory= instead of filename="));
+    differences.lost.extend(unwritable_values(plan, &sections));
+    let directories = possible_directories(plan, "write directory= instead of filename=");
+    differences.differs.extend(directories);
     Conversion {
-        dialect: Dialect::Fio,
-        text: format_job_file(&sections),
-        form: Form::JobFile,
         one_line: format_command_line(&sections),
-        lost,
-        differs,
+        ..Conversion::new(Dialect::Fio, Form::JobFile, format_job_file(&sections), differences)
     }
 }
 

@@ -109,7 +109,7 @@ impl Disk for PlanDisk<'_> {
         Err(format!("{path} is not opened"))
     }
 
-    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, folder: &str) -> Result<Vec<String>, String> {
         Err(format!("{folder} is not opened"))
     }
 

@@ -148,7 +148,7 @@ fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
             operations: 1,
         },
         depth,
-        pacing: shares::sum_of_targets(&worker.streams[0], worker.streams.len() as u64),
+        pacing: shares::multiply_pacing(&worker.streams[0], worker.streams.len() as u64),
         ..worker.streams[0].clone()
     }]
 }
@@ -171,12 +171,10 @@ fn whole_extent(extent: Extent, size: Option<Bytes>) -> Extent {
 fn section_name(name: &str) -> String {
     let kept: String = name
         .chars()
-        .map(|letter| {
-            if "[];#$".contains(letter) || letter.is_control() {
-                '_'
-            } else {
-                letter
-            }
+        .map(|letter| match letter {
+            '[' | ']' | ';' | '#' | '$' => '_',
+            control if control.is_control() => '_',
+            letter => letter,
         })
         .collect();
     match kept.trim() {

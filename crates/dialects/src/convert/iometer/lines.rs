@@ -7,7 +7,7 @@ use model::block_size::BlockSizes;
 use model::plan::{DepthScope, Stream, TargetId, Think, Worker};
 use model::{Direction, PerDirection};
 
-use crate::convert::shares::amounts;
+use crate::convert::shares::stream_shares;
 use crate::convert::words;
 use crate::iometer::config::SpecLine;
 
@@ -43,7 +43,7 @@ pub(super) fn targets_and_streams(worker: &Worker) -> (Vec<TargetId>, &[Stream])
 /// The lines of the specification of a worker.
 pub(super) fn lines_of_worker(worker: &Worker) -> Vec<SpecLine> {
     let (_, streams) = targets_and_streams(worker);
-    let amounts = amounts(streams);
+    let amounts = stream_shares(streams);
     let total: f64 = amounts.iter().sum();
     let mut shares = Vec::new();
     let mut lines = Vec::new();
@@ -76,6 +76,7 @@ fn whole_percents(shares: &[f64]) -> Vec<u32> {
 }
 
 /// Transfers of one direction and size, with their share.
+#[derive(Clone, Copy)]
 struct Transfers {
     share: f64,
     reads: f64,
@@ -89,28 +90,15 @@ struct Transfers {
 fn lines_of_stream(stream: &Stream) -> Vec<(f64, SpecLine)> {
     let split = transfers(stream);
     let mut merged: Vec<Transfers> = Vec::new();
-    for Transfers {
-        share,
-        reads,
-        size,
-        random,
-        align,
-    } in &split
-    {
-        let is_same =
-            |similar: &&mut Transfers| (similar.size, similar.random, similar.align) == (*size, *random, *align);
-        match merged.iter_mut().find(is_same) {
+    let key = |transfers: &Transfers| (transfers.size, transfers.random, transfers.align);
+    for transfers in &split {
+        match merged.iter_mut().find(|similar| key(similar) == key(transfers)) {
             Some(similar) => {
-                similar.reads = (similar.reads * similar.share + reads * share) / (similar.share + share);
-                similar.share += share;
+                let share = similar.share + transfers.share;
+                similar.reads = (similar.reads * similar.share + transfers.reads * transfers.share) / share;
+                similar.share = share;
             }
-            None => merged.push(Transfers {
-                share: *share,
-                reads: *reads,
-                size: *size,
-                random: *random,
-                align: *align,
-            }),
+            None => merged.push(*transfers),
         }
     }
     let is_whole = |fraction: f64| (fraction * 100.0 - (fraction * 100.0).round()).abs() < 1e-6;
@@ -188,10 +176,9 @@ fn random_percent(access: &Access, direction: Direction) -> u32 {
             Between::Continue => (100 / every.operations.max(1)).min(100),
             Between::Repeat => 100,
         },
-        Access::Zones(Zones { within, .. }) | Access::WritePointers(WritePointers { within, .. }) => match within {
-            Some(_) => 100,
-            None => 0,
-        },
+        Access::Zones(Zones { within, .. }) | Access::WritePointers(WritePointers { within, .. }) => {
+            if within.is_some() { 100 } else { 0 }
+        }
     }
 }
 
@@ -201,10 +188,9 @@ fn align(stream: &Stream, direction: Direction, size: u64) -> u64 {
     let alignment = stream.alignment(direction);
     let of_region = stream.region.base.align;
     let Access::Sequential(walk) = stream.access(direction) else {
-        return if alignment == SECTOR && of_region == 0 {
-            0
-        } else {
-            alignment
+        return match alignment == SECTOR && of_region == 0 {
+            true => 0,
+            false => alignment,
         };
     };
     let step = match walk.advance {

@@ -25,10 +25,7 @@ pub fn to_iometer(plan: &Plan) -> Conversion {
     let text = iometer::write(&config);
     let mut differences = match parse(&text, plan, names) {
         Ok(got) => compare::compare(plan, &got, Dialect::Iometer),
-        Err(problem) => {
-            let why = format!("Iometer refuses it: {}", problem.what);
-            compare::Differences::from_lost(vec![Lost::whole_test(why)])
-        }
+        Err(problem) => compare::Differences::whole_test(format!("Iometer refuses it: {}", problem.what)),
     };
     if plan.origin.dialect != Dialect::Iometer {
         differences.lost.extend(paths_without_name(plan));

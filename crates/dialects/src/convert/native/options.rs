@@ -26,10 +26,9 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
     let targets = group.targets();
     options.extend(targets.iter().map(|id| ("target", target_name(plan.target(*id)))));
     let product = group.has_same_streams_per_target();
-    let streams_per_target = if product {
-        worker.streams.len() / targets.len().max(1)
-    } else {
-        1
+    let streams_per_target = match product {
+        true => worker.streams.len() / targets.len().max(1),
+        false => 1,
     };
     let alternatives = &worker.streams[..streams_per_target.max(1)];
     let stream = &alternatives[0];
@@ -54,7 +53,7 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
             options.extend(stream_options(part, native));
         }
         several => parts.extend(
-            shares::weights(several)
+            shares::integer_weights(several)
                 .into_iter()
                 .zip(several.iter().map(|stream| stream_options(stream, native))),
         ),
@@ -304,7 +303,7 @@ fn depth_options(group: &WorkerGroup<'_>, options: &mut Options) {
 
 /// Native rates are per job: the sum of all streams of its workers.
 fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Options) {
-    let rates: Vec<Rate> = group.worker().streams.iter().flat_map(shares::schedules).collect();
+    let rates: Vec<Rate> = group.worker().streams.iter().flat_map(shares::list_rates).collect();
     if let Some(first) = rates.first() {
         let rates_of_unit = rates.iter().filter(|rate| rate.unit == first.unit);
         let total = rates_of_unit.map(Rate::per_second).sum::<f64>() * group.workers.len() as f64;
@@ -334,7 +333,7 @@ fn stop_options(group: &WorkerGroup<'_>, options: &mut Options) {
     let has_end = |stream: &Stream| {
         let length = stream.region.length.filter(|length| length.percent == 0.0);
         let is_counted = length.is_some_and(|length| operations_per_pass(stream, length.bytes.0).is_some());
-        is_counted || stream.pattern.access.iter().all(Access::ends)
+        is_counted || stream.pattern.access.iter().all(Access::is_finite)
     };
     let ends = streams().all(|stream| stream.pattern.access.iter().all(visits_each_block_once) && has_end(stream));
     let mut stop = compare::multiply_rounds(job.stop);

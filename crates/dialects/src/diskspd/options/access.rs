@@ -275,8 +275,8 @@ const THREAD_STRIDE: Switch = Switch {
         form("T", SIZE, &["-T256M", "-T1b"]).help("Distance between the start positions of the threads of a target.")
     ],
     apply: |line, value| {
-        line.target.thread_stride = above_zero(line, value, "ERROR: invalid offset passed to -T")?;
-        Ok(())
+        let stride = above_zero(line, value, "ERROR: invalid offset passed to -T");
+        assign(&mut line.target.thread_stride, stride)
     },
     ..ACCESS
 };
@@ -286,7 +286,7 @@ const PARALLEL: Switch = Switch {
     default: "requests of a thread share its position",
     detail: "Not with `-r` and `-si`; needs `-o` above 1.",
     forms: &[form("p", Value::None, &["-p"])
-        .help("Each request of a thread walks through the target on its own, so all work near the same position.")],
+        .help("Each request of a thread follows its own sequence, so all of them work near the same position.")],
     apply: |line, _| assign(&mut line.target.parallel, Ok(true)),
     ..ACCESS
 };

@@ -53,7 +53,7 @@ const POOL: Switch = Switch {
     letter: 'F',
     default: "each target has threads of its own",
     detail: "Each of them works on all targets, with `-o` operations in flight on each, or with `-O` in all.",
-    forms: &[form("F", count("n"), &["-F8"]).help("Threads in all.")],
+    forms: &[form("F", count("n"), &["-F8"]).help("Total number of threads.")],
     apply: |line, value| assign(&mut line.span.threads, positive(value)),
     ..LOAD_OF_SPAN
 };
@@ -72,7 +72,7 @@ const THROUGHPUT: Switch = Switch {
     letter: 'g',
     default: "no limit",
     detail: "Without `i` the number is bytes per millisecond: 1 MB/s is `-g1000`. The limit holds for each thread and each \
-             target; what was missed while the device was slow is made up for. Not with `-x` and `-O`.",
+             target; afterwards a thread catches up on what a slow device made it miss. Not with `-x` and `-O`.",
     forms: &[
         form("g", count("n"), &["-g80000"]).help("Bytes per millisecond of each thread on each target."),
         form("g", Value::Iops, &["-g2000i"]).help("Operations per second of each thread on each target."),

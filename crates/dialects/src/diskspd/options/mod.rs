@@ -11,6 +11,7 @@ mod write;
 
 use super::line::{Line, ParseResult};
 use super::newer::Version;
+pub use crate::Status;
 
 /// A switch: a letter and its forms.
 #[derive(Clone, Copy)]
@@ -105,17 +106,6 @@ pub enum Scope {
     TimeSpan,
     /// Every target on the line.
     Target,
-}
-
-/// The status of a form on a system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It is supported.
-    Supported,
-    /// It is accepted and shown in profiles, but has no effect, for this reason.
-    WithoutEffect(&'static str),
-    /// A run with it is refused for this reason.
-    Refused(&'static str),
 }
 
 /// Groups of switches, in the order of the help.
@@ -230,8 +220,10 @@ impl Form {
         self
     }
 
-    const fn on_windows(mut self, status: Status) -> Form {
-        self.windows = status;
+    /// It has no effect on any system, for this reason.
+    const fn without_effect(mut self, why: &'static str) -> Form {
+        self.linux = Status::WithoutEffect(why);
+        self.windows = Status::WithoutEffect(why);
         self
     }
 

@@ -1,6 +1,7 @@
 //! Switches for profiles, events, tracing and experiments.
 
-use super::{Group, Pass, Scope, Status, Switch, Value, form, number};
+use super::{EMPTY_ROW, Pass, Scope, Switch, Value, form, number};
+use crate::assign;
 use crate::diskspd::line::{EarlyEnd, EventRole, Line, ParseResult};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::Etw;
@@ -9,7 +10,6 @@ pub(super) const ROWS: &[Switch] = &[PROFILE, EVENTS, TRACING, EXPERIMENTS];
 
 const PROFILE: Switch = Switch {
     letter: 'X',
-    group: Group::Others,
     scope: Scope::Profile,
     default: "none",
     detail: "Can be combined only with `-:`, `-C`, `-d`, `-R`, `-v`, `-W` and `-z`, which override \
@@ -17,15 +17,12 @@ const PROFILE: Switch = Switch {
         file.",
     forms: &[form("X", Value::ProfilePath, &["-Xprofile.xml"]).help("Runs the XML profile in this file.")],
     pass: Pass::First,
-    apply: |line, value| {
-        line.overrides.profile_path = Some(value.to_string());
-        Ok(())
-    },
+    apply: |line, value| assign(&mut line.overrides.profile_path, Ok(Some(value.to_string()))),
+    ..EMPTY_ROW
 };
 
 const EVENTS: Switch = Switch {
     letter: 'y',
-    group: Group::Others,
     scope: Scope::Process,
     default: "none",
     detail: "A missing event is created; another process sets it with `-ye`.",
@@ -54,7 +51,7 @@ const EVENTS: Switch = Switch {
         line.events.set(role, name);
         Ok(())
     },
-    pass: Pass::Second,
+    ..EMPTY_ROW
 };
 
 fn signal(line: &mut Line<'_>, name: &str) -> ParseResult {
@@ -69,19 +66,16 @@ fn signal(line: &mut Line<'_>, name: &str) -> ParseResult {
     Ok(())
 }
 
-const NO_TRACING: Status = Status::WithoutEffect("kernel events are not traced; the report has no such section");
+const NO_TRACING: &str = "kernel events are not traced; the report has no such section";
 
 const TRACING: Switch = Switch {
     letter: 'e',
-    group: Group::Others,
     scope: Scope::Profile,
     default: "off",
-    detail: "",
     forms: &[
         form("e", Value::Word(&["p", "q", "s", "c"]), &["-ep", "-eq", "-es", "-ec"])
             .help("Kernel events: paged memory (p), clock by performance counter (q), system timer (s) or cycles (c).")
-            .on_linux(NO_TRACING)
-            .on_windows(NO_TRACING),
+            .without_effect(NO_TRACING),
         form(
             "e",
             Value::Word(&[
@@ -91,8 +85,7 @@ const TRACING: Switch = Switch {
             &["-eDISK_IO"],
         )
         .help("Kernel event class to trace.")
-        .on_linux(NO_TRACING)
-        .on_windows(NO_TRACING),
+        .without_effect(NO_TRACING),
     ],
     apply: |line, value| {
         let mut etw = line.etw.unwrap_or_default();
@@ -100,7 +93,7 @@ const TRACING: Switch = Switch {
         line.etw = Some(etw);
         Ok(())
     },
-    pass: Pass::Second,
+    ..EMPTY_ROW
 };
 
 /// The flag that a value of `-e` enables. After a lower-case letter the rest is ignored.
@@ -126,22 +119,17 @@ fn tracing<'a>(etw: &'a mut Etw, value: &str) -> Option<&'a mut bool> {
 
 const EXPERIMENTS: Switch = Switch {
     letter: ':',
-    group: Group::Others,
     scope: Scope::Profile,
     default: "0",
     detail: "Bit 0 makes a thread that `-g` throttles sleep until the next operation is due; fathom \
         always does so. Other bits have no meaning.",
     forms: &[form(":", number("n"), &["-:1"])
         .help("Bit mask of experiments.")
-        .on_linux(Status::WithoutEffect(
-            "throttled threads always sleep until the next operation is due",
-        ))
-        .on_windows(Status::WithoutEffect(
-            "throttled threads always sleep until the next operation is due",
-        ))],
+        .without_effect("throttled threads always sleep until the next operation is due")],
     pass: Pass::Composable,
     apply: |line, value| {
-        line.overrides.experiment_flags = Some(numbers::parse_integer(value) as u32);
-        Ok(())
+        let flags = numbers::parse_integer(value) as u32;
+        assign(&mut line.overrides.experiment_flags, Ok(Some(flags)))
     },
+    ..EMPTY_ROW
 };

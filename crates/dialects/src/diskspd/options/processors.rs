@@ -36,7 +36,7 @@ const AFFINITY: Switch = Switch {
             &["-ap", "-aP", "-ae", "-aE", "-aup"],
         )
         .help(
-            "Without a list: fast cores first, in each group (p, the default) or over all groups (P); frugal cores \
+            "Without a list: fast cores first, in each group (p, the default) or over all groups (P); efficiency cores \
                    first (e, E); or by number (up).",
         )
         .since(Version::V2_3),

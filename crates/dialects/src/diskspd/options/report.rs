@@ -34,7 +34,7 @@ const FORMAT: Switch = Switch {
         form("Rp", Value::None, &["-Rp"]).help("Prints the profile instead of running it."),
         form("Rp", Value::Word(&["text", "xml"]), &["-Rptext", "-Rpxml"]).help("Prints the profile in this format."),
         form("Rs", Value::None, &["-Rs"])
-            .help("Prints the facts of the machine and runs nothing. Needs no target.")
+            .help("Prints system information and runs nothing. Needs no target.")
             .since(Version::V2_3),
         form("Rs", Value::Word(&["text", "xml"]), &["-Rstext", "-Rsxml"])
             .help("The same in this format.")
@@ -63,7 +63,6 @@ const LATENCY: Switch = Switch {
     letter: 'L',
     scope: Scope::TimeSpan,
     default: "off",
-    detail: "",
     forms: &[form("L", Value::None, &["-L"]).help("Latencies: means, deviations, percentiles.")],
     apply: |line, _| assign(&mut line.span.latency, Ok(true)),
     ..REPORT
@@ -89,7 +88,6 @@ const BUCKETS: Switch = Switch {
 const VERBOSE: Switch = Switch {
     letter: 'v',
     default: "off",
-    detail: "",
     forms: &[
         form("v", Value::None, &["-v"]).help("Prints progress messages to stdout."),
         form("vs", Value::None, &["-vs"]).help("Statistics of how threads waited."),
@@ -115,9 +113,6 @@ const PROGRESS: Switch = Switch {
         form("P", Value::None, &["-P"]).help("A dot for every 65536 operations of a thread."),
         form("P", count("n"), &["-P5000"]).help("A dot for every n operations of a thread."),
     ],
-    apply: |line, value| {
-        line.progress = numbers::parse_positive(value).unwrap_or(65536);
-        Ok(())
-    },
+    apply: |line, value| assign(&mut line.progress, Ok(numbers::parse_positive(value).unwrap_or(65536))),
     ..REPORT
 };

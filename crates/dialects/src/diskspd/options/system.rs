@@ -41,7 +41,7 @@ const CACHE: Switch = Switch {
         if value.is_empty() {
             line.require(
                 !line.seen.cache && !line.seen.mapped,
-                || "ERROR: -S conflicts with earlier specification of cache mode",
+                "ERROR: -S conflicts with earlier specification of cache mode",
             )?;
             line.choose_cache(Cache::Unbuffered);
         }
@@ -55,16 +55,13 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
     let unbuffered = line.target.cache == Cache::Unbuffered;
     match letter {
         'b' => {
-            line.require(
-                !cache,
-                || "ERROR: -Sb conflicts with earlier specification of cache mode",
-            )?;
+            line.require(!cache, "ERROR: -Sb conflicts with earlier specification of cache mode")?;
             line.choose_cache(Cache::Cached);
         }
         'h' => {
             line.require(
                 !(cache || write_through || mapped),
-                || "ERROR: -Sh conflicts with earlier specification of cache/writethrough/memory mapped",
+                "ERROR: -Sh conflicts with earlier specification of cache/writethrough/memory mapped",
             )?;
             line.choose_cache(Cache::Unbuffered);
             line.choose_write_through();
@@ -72,21 +69,18 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
         'm' => {
             line.require(
                 !(mapped || unbuffered),
-                || "ERROR: -Sm conflicts with earlier specification of memory mapped IO/unbuffered IO",
+                "ERROR: -Sm conflicts with earlier specification of memory mapped IO/unbuffered IO",
             )?;
             (line.target.memory_mapped, line.seen.mapped) = (true, true);
         }
         'r' => {
-            line.require(
-                !cache,
-                || "ERROR: -Sr conflicts with earlier specification of cache mode",
-            )?;
+            line.require(!cache, "ERROR: -Sr conflicts with earlier specification of cache mode")?;
             line.choose_cache(Cache::NoLocal);
         }
         'u' => {
             line.require(
                 !(cache || mapped),
-                || "ERROR: -Su conflicts with earlier specification of cache mode/memory mapped IO",
+                "ERROR: -Su conflicts with earlier specification of cache mode/memory mapped IO",
             )?;
             line.choose_cache(Cache::Unbuffered);
         }
@@ -94,7 +88,7 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
             // The missing colon is DiskSpd's.
             line.require(
                 !write_through,
-                || "ERROR -Sw conflicts with earlier specification of write through",
+                "ERROR -Sw conflicts with earlier specification of write through",
             )?;
             line.choose_write_through();
         }
@@ -106,8 +100,8 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
 }
 
 impl Line<'_> {
-    fn require(&mut self, free: bool, problem: fn() -> &'static str) -> ParseResult {
-        if free { Ok(()) } else { Err(self.refuse(problem())) }
+    fn require(&mut self, condition: bool, problem: &str) -> ParseResult {
+        if condition { Ok(()) } else { Err(self.refuse(problem)) }
     }
 
     fn choose_cache(&mut self, cache: Cache) {
@@ -124,13 +118,12 @@ impl Line<'_> {
 const OLD_UNCACHED: Switch = Switch {
     letter: 'h',
     default: "cached",
-    detail: "",
     forms: &[form("h", Value::None, &["-h"]).help("The old way to write `-Sh`.")],
     apply: |line, _| {
         // Unlike `-Sh` this does not check memory mapping; validation refuses the combination.
         line.require(
             !(line.seen.cache || line.seen.write_through),
-            || "ERROR: -h conflicts with earlier specification of cache/writethrough",
+            "ERROR: -h conflicts with earlier specification of cache/writethrough",
         )?;
         line.choose_cache(Cache::Unbuffered);
         line.choose_write_through();
@@ -166,7 +159,7 @@ const COMPLETION_ROUTINES: Switch = Switch {
     scope: Scope::TimeSpan,
     default: "completion port",
     detail: "Linux uses the same queue in both cases; only the report differs. Not with `-g` and `-Sm`.",
-    forms: &[form("x", Value::None, &["-x"]).help("Completes operations by routines instead of a completion port.")],
+    forms: &[form("x", Value::None, &["-x"]).help("Uses I/O completion routines instead of a completion port.")],
     apply: |line, _| assign(&mut line.span.completion_routines, Ok(true)),
     ..SYSTEM
 };

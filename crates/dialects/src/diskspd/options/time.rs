@@ -20,8 +20,7 @@ const DURATION: Switch = Switch {
     detail: "A profile may contain 0, but it cannot be run.",
     forms: &[form("d", number("s"), &["-d60"]).help("Measured seconds.")],
     apply: |line, value| {
-        line.overrides.duration = Some(parse_seconds(line, value, "measured duration time (-d)")?);
-        Ok(())
+        parse_seconds(line, value, "measured duration time (-d)").map(|seconds| line.overrides.duration = Some(seconds))
     },
     ..TIME
 };
@@ -32,8 +31,7 @@ const WARM_UP: Switch = Switch {
     detail: "With 0, opening the targets is part of the measured time.",
     forms: &[form("W", number("s"), &["-W30", "-W0"]).help("Seconds of the same load before the measured time.")],
     apply: |line, value| {
-        line.overrides.warm_up = Some(parse_seconds(line, value, "warmup time (-W)")?);
-        Ok(())
+        parse_seconds(line, value, "warmup time (-W)").map(|seconds| line.overrides.warm_up = Some(seconds))
     },
     ..TIME
 };
@@ -44,8 +42,7 @@ const COOL_DOWN: Switch = Switch {
     detail: "Continues the load while other hosts are still measuring.",
     forms: &[form("C", number("s"), &["-C5"]).help("Seconds of the same load after the measured time.")],
     apply: |line, value| {
-        line.overrides.cool_down = Some(parse_seconds(line, value, "cooldown time (-C)")?);
-        Ok(())
+        parse_seconds(line, value, "cooldown time (-C)").map(|seconds| line.overrides.cool_down = Some(seconds))
     },
     ..TIME
 };

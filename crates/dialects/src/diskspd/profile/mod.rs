@@ -3,7 +3,6 @@
 //! A command line is a profile with one time span whose targets differ only in their paths; an XML
 //! profile can express everything. The profile holds what the user wrote; lowering turns it into a
 //! plan.
-
 //!
 //! Each part comes with its XML elements, in output order.
 
@@ -105,10 +104,9 @@ pub(super) const PROFILE: &[Element<Profile>] = &[
         "ResultFormat",
         Value::Word(&["text", "xml"]),
         |profile: &mut Profile, text| {
-            profile.result_format = if text == "xml" {
-                ResultFormat::Xml
-            } else {
-                ResultFormat::Text
+            profile.result_format = match text {
+                "xml" => ResultFormat::Xml,
+                _ => ResultFormat::Text,
             };
         },
         |profile| {
@@ -140,9 +138,7 @@ pub(super) const PROFILE: &[Element<Profile>] = &[
         },
     ),
     nested(
-        all("TimeSpans", Occurrence::Once, || {
-            const { &[TIME_SPAN] }.iter().collect()
-        }),
+        all("TimeSpans", Occurrence::Once, || vec![&TIME_SPAN]),
         |profile: &mut Profile, node| {
             for span in elements(node, "TimeSpan") {
                 profile.time_spans.push(TimeSpan::default());

@@ -139,7 +139,7 @@ pub(super) const SPAN: &[Element<TimeSpan>] = &[
         },
     ),
     nested(
-        all("Targets", Occurrence::Once, || const { &[IN_TARGETS] }.iter().collect()),
+        all("Targets", Occurrence::Once, || vec![&IN_TARGETS]),
         |span: &mut TimeSpan, node| {
             for target in elements(node, "Target") {
                 span.targets.push(read_target(target)?);

@@ -177,6 +177,7 @@ impl Target {
         digits.parse().ok().filter(|number| is_number && *number > 0)
     }
 }
+
 pub(super) const IN_TARGETS: ElementRule = all("Target", Occurrence::AtLeastOnce, || rules(TARGET));
 
 pub(super) const TARGET: &[Element<Target>] = &[
@@ -313,9 +314,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
     number!("IOPriority", Value::Number(1, 3), Target.priority),
     number!("Weight", ANY_U32, Target.weight),
     nested(
-        all("ThreadTargets", Occurrence::AtMostOnce, || {
-            const { &[IN_THREAD_TARGETS] }.iter().collect()
-        }),
+        all("ThreadTargets", Occurrence::AtMostOnce, || vec![&IN_THREAD_TARGETS]),
         |target: &mut Target, node| {
             target.thread_targets = elements(node, "ThreadTarget")
                 .map(|node| ThreadTarget {
@@ -343,12 +342,8 @@ const RANDOM_DATA_SOURCE: &[ElementRule] = &[
 
 // Exactly one of the two: `Once` requires only the chosen alternative.
 const DISTRIBUTION: &[ElementRule] = &[
-    all("Percent", Occurrence::Once, || {
-        const { &[RANGE_IN_PERCENT] }.iter().collect()
-    }),
-    all("Absolute", Occurrence::Once, || {
-        const { &[RANGE_IN_BYTES] }.iter().collect()
-    }),
+    all("Percent", Occurrence::Once, || vec![&RANGE_IN_PERCENT]),
+    all("Absolute", Occurrence::Once, || vec![&RANGE_IN_BYTES]),
 ];
 
 const IO_SHARE: &[Attribute] = &[Attribute::new("IO", true, Value::Number(0, 100))];

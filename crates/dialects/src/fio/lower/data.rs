@@ -4,15 +4,11 @@ use model::content::{ConstantPart, Content};
 
 use crate::Diagnostic;
 use crate::fio::disk::Disk;
-use crate::fio::draft::{Draft, push_error};
+use crate::fio::draft::push_error;
 use crate::fio::options::JobOptions;
 use crate::fio::options::data::DedupeMode;
 use crate::fio::options::typed::Piece;
 use crate::fio::options::verify::Checksum;
-
-pub(in crate::fio) fn lower_contents(draft: &mut Draft<'_>) {
-    draft.parts.stream.content = content(draft.options, draft.disk, draft.errors);
-}
 
 pub(in crate::fio) fn content(options: &JobOptions, disk: &dyn Disk, errors: &mut Vec<Diagnostic>) -> Content {
     let data = &options.data;

@@ -3,13 +3,13 @@
 use model::plan::{Flow, Span};
 use model::{Bytes, Nanos};
 
-use crate::fio::draft::{Draft, us};
+use crate::fio::draft::{Draft, from_micros};
 
 pub(in crate::fio) fn lower_start_delay(draft: &mut Draft<'_>) {
     let delay = draft.options.job.startdelay;
     draft.parts.job.phases.start_delay = Span {
-        low_ns: us(delay.low),
-        high_ns: us(delay.high),
+        low_ns: from_micros(delay.low),
+        high_ns: from_micros(delay.high),
     };
 }
 
@@ -20,7 +20,7 @@ pub(in crate::fio) fn lower_warm_up(draft: &mut Draft<'_>) {
     phases.warm_up_ns = match phases.warm_up_bytes {
         // Without a time, only the bytes end the warm-up.
         Some(_) if job.ramp_time == 0 => Nanos::secs(1 << 30),
-        _ => us(job.ramp_time),
+        _ => from_micros(job.ramp_time),
     };
 }
 
@@ -31,6 +31,6 @@ pub(in crate::fio) fn lower_flow(draft: &mut Draft<'_>) {
     draft.parts.stream.flow = weight.map(|weight| Flow {
         id: job.flow_id,
         weight,
-        pause_ns: us(job.flow_sleep.max(0) as u64),
+        pause_ns: from_micros(job.flow_sleep.max(0) as u64),
     });
 }

@@ -6,7 +6,7 @@ use model::plan::{
 use model::{Direction, Nanos, PerDirection};
 
 use super::{pattern, special};
-use crate::fio::draft::{Draft, us};
+use crate::fio::draft::{Draft, from_micros};
 use crate::fio::options::JobOptions;
 use crate::fio::options::pace::{Criterion, RateProcess, ThinkBlocks};
 
@@ -54,10 +54,10 @@ fn think(options: &JobOptions, blocks_given: bool) -> Option<Think> {
     if pace.thinktime == 0 && pace.thinktime_spin == 0 && cycles_each == 0 {
         return None;
     }
-    let after_ns = Some(us(pace.thinktime_iotime)).filter(|time| time.0 > 0);
+    let after_ns = Some(from_micros(pace.thinktime_iotime)).filter(|time| time.0 > 0);
     Some(Think {
-        pause_ns: us(pace.thinktime.max(pace.thinktime_spin)),
-        spin_ns: us(pace.thinktime_spin),
+        pause_ns: from_micros(pace.thinktime.max(pace.thinktime_spin)),
+        spin_ns: from_micros(pace.thinktime_spin),
         operations: match after_ns.is_some() && !blocks_given {
             true => 0,
             false => pace.thinktime_blocks.clamp(1, i64::from(u32::MAX)) as u32,
@@ -82,8 +82,8 @@ pub(in crate::fio) fn lower_control(draft: &mut Draft<'_>) {
 fn latency_target(options: &JobOptions) -> Option<Control> {
     let pace = &options.pace;
     let target = LatencyTarget {
-        target_ns: us(pace.latency_target),
-        window_ns: us(pace.latency_window),
+        target_ns: from_micros(pace.latency_target),
+        window_ns: from_micros(pace.latency_window),
         percentile: pace.latency_percentile,
         keep_running: pace.latency_run,
     };
@@ -105,9 +105,9 @@ fn steady_state(options: &JobOptions) -> Option<Control> {
         slope,
         limit: pace.steadystate_limit,
         percent: pace.steadystate_percent,
-        window_ns: us(pace.steadystate_duration),
-        interval_ns: us(pace.steadystate_check_interval),
-        ramp_ns: us(pace.steadystate_ramp_time),
+        window_ns: from_micros(pace.steadystate_duration),
+        interval_ns: from_micros(pace.steadystate_check_interval),
+        ramp_ns: from_micros(pace.steadystate_ramp_time),
     };
     (pace.steadystate_duration > 0).then_some(Control::SteadyState(rule))
 }

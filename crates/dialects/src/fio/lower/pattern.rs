@@ -34,10 +34,6 @@ pub(in crate::fio) fn mix(options: &JobOptions) -> Mix {
     }
 }
 
-pub(in crate::fio) fn lower_direction(draft: &mut Draft<'_>) {
-    draft.parts.stream.mix = mix(draft.options);
-}
-
 pub(in crate::fio) fn lower_positions(draft: &mut Draft<'_>) {
     draft.parts.stream.pattern = match queue::kind(draft.options).is_metadata_engine() {
         true => special::pattern(draft.options),

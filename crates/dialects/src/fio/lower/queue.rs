@@ -39,18 +39,6 @@ pub(in crate::fio) fn kind(options: &JobOptions) -> EngineKind {
     EngineKind::from_fio_name(&options.queue.ioengine).unwrap_or(EngineKind::Psync)
 }
 
-pub(in crate::fio) fn lower_engine(draft: &mut Draft<'_>) {
-    draft.parts.worker.engine.kind = kind(draft.options);
-}
-
-pub(in crate::fio) fn lower_offload(draft: &mut Draft<'_>) {
-    draft.parts.worker.engine.offload = draft.options.queue.io_submit_mode == SubmitMode::Offload;
-}
-
-pub(in crate::fio) fn lower_poll_percent(draft: &mut Draft<'_>) {
-    draft.parts.worker.engine.poll_percent = draft.options.engine.hipri_percentage.clamp(0, 100) as u8;
-}
-
 /// A number of operations, capped to the queue depth.
 fn cap_to_depth(options: &JobOptions, number: i64) -> u32 {
     number.clamp(0, i64::from(depth(options))) as u32
@@ -120,11 +108,6 @@ pub(in crate::fio) fn lower_write_through(draft: &mut Draft<'_>) {
         Sync::Sync => WriteThrough::DataAndMetadata,
         Sync::DataSync => WriteThrough::Data,
     };
-}
-
-pub(in crate::fio) fn lower_drop_before(draft: &mut Draft<'_>) {
-    let files = &draft.options.files;
-    draft.parts.stream.cache.drop_before = files.invalidate && !files.pre_read;
 }
 
 pub(in crate::fio) fn lower_hint(draft: &mut Draft<'_>) {

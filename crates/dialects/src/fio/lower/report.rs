@@ -6,7 +6,8 @@ use model::plan::Windows;
 use super::queue;
 use crate::fio::draft::Draft;
 use crate::fio::options::JobOptions;
-use crate::fio::options::report::{KbBase, Unified, UnitBase};
+use crate::fio::options::report::{Unified, UnitBase};
+use crate::fio::print::{join_chosen, non_default};
 
 /// The windows of latency and histogram logs.
 pub(in crate::fio) fn lower_windows(draft: &mut Draft<'_>) {
@@ -45,31 +46,12 @@ fn sample(options: &JobOptions, given_ms: i64, logged: bool) -> Nanos {
     })
 }
 
-pub(in crate::fio) fn kilo(options: &JobOptions) -> Option<String> {
-    (options.report.kb_base == KbBase::Decimal).then(|| "1000".into())
-}
-
 pub(in crate::fio) fn unit(options: &JobOptions) -> Option<String> {
     match options.report.unit_base {
         UnitBase::Automatic => None,
         UnitBase::Bytes => Some("8".into()),
         UnitBase::Bits => Some("1".into()),
     }
-}
-
-pub(in crate::fio) fn percentile_list(options: &JobOptions) -> Option<String> {
-    let list: Vec<String> = options.report.percentile_list.iter().map(ToString::to_string).collect();
-    Some(list.join(":"))
-}
-
-/// The chosen names, joined by commas.
-fn join_chosen(names: [(&str, bool); 3]) -> Option<String> {
-    let names: Vec<&str> = names
-        .iter()
-        .filter(|(_, chosen)| *chosen)
-        .map(|(name, _)| *name)
-        .collect();
-    (!names.is_empty()).then(|| names.join(","))
 }
 
 pub(in crate::fio) fn percentile_names(options: &JobOptions) -> Option<String> {
@@ -102,6 +84,5 @@ pub(in crate::fio) fn unified(options: &JobOptions) -> Option<String> {
 
 /// The configured depth, where the effective one differs.
 pub(in crate::fio) fn depth(options: &JobOptions) -> Option<String> {
-    let configured = options.queue.iodepth;
-    (i64::from(queue::depth(options)) != configured).then(|| configured.to_string())
+    non_default(options.queue.iodepth, i64::from(queue::depth(options)))
 }

@@ -5,7 +5,7 @@ use model::access::{Access, Advance, AtEnd, Sequential};
 use model::plan::{CpuWork, Pattern, Program, Think, ThinkCount};
 
 use super::pattern as usual;
-use crate::fio::draft::{Draft, us};
+use crate::fio::draft::{Draft, from_micros};
 use crate::fio::options::JobOptions;
 use crate::fio::options::engine::CpuMode;
 
@@ -23,7 +23,7 @@ pub(in crate::fio) fn load(options: &JobOptions) -> u64 {
 }
 
 fn work_time(options: &JobOptions) -> Nanos {
-    us(options.engine.cpuchunks.max(1) as u64)
+    from_micros(options.engine.cpuchunks.max(1) as u64)
 }
 
 /// Lowers the work of a processor engine.
@@ -60,7 +60,7 @@ pub(in crate::fio) fn lower_program(draft: &mut Draft<'_>) {
         errors: file("stderr"),
         look_ns: POLL_INTERVAL,
         // Without a runtime it is terminated at the first poll, as in fio.
-        ends_after_ns: us(options.job.runtime),
+        ends_after_ns: from_micros(options.job.runtime),
         grace_ns: Nanos::secs(engine_options.grace_time.max(0) as u64),
     });
 }

@@ -4,7 +4,7 @@ use model::plan::{ControlGroup, MemoryNodes, Priority};
 use model::{Direction, Nanos};
 
 use super::{pattern, priorities};
-use crate::fio::draft::{Draft, us};
+use crate::fio::draft::{Draft, from_micros};
 use crate::fio::options::job::ContinueOnError;
 use crate::fio::options::system::CpuPolicy;
 
@@ -79,11 +79,6 @@ fn memory_nodes(text: &str) -> Option<MemoryNodes> {
     }
 }
 
-pub(in crate::fio) fn lower_nice(draft: &mut Draft<'_>) {
-    let nice = i8::try_from(draft.options.system.nice).ok();
-    draft.parts.worker.placement.nice = nice.filter(|nice| *nice != 0);
-}
-
 pub(in crate::fio) fn lower_control_group(draft: &mut Draft<'_>) {
     let system = &draft.options.system;
     draft.parts.worker.placement.control_group = system.cgroup.as_ref().map(|path| ControlGroup {
@@ -129,7 +124,7 @@ pub(in crate::fio) fn lower_tolerance(draft: &mut Draft<'_>) {
 pub(in crate::fio) fn lower_latency_max(draft: &mut Draft<'_>) {
     let limits = &draft.options.pace.max_latency;
     draft.parts.stream.on_error.latency_ns_max =
-        limits.map(|limits| Some(us(*limits)).filter(|limits| *limits > Nanos(0)));
+        limits.map(|limits| Some(from_micros(*limits)).filter(|limits| *limits > Nanos(0)));
 }
 
 pub(in crate::fio) fn lower_block_lifetimes(draft: &mut Draft<'_>) {
@@ -137,50 +132,21 @@ pub(in crate::fio) fn lower_block_lifetimes(draft: &mut Draft<'_>) {
     draft.parts.stream.on_error.block_lifetimes = draft.options.report.block_error_percentiles && trims;
 }
 
+/// The names of the errors 1 to 32, in order.
+const ERRORS: [&str; 32] = [
+    "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF", "ECHILD", "EAGAIN", "ENOMEM",
+    "EACCES", "EFAULT", "ENOTBLK", "EBUSY", "EEXIST", "EXDEV", "ENODEV", "ENOTDIR", "EISDIR", "EINVAL", "ENFILE",
+    "EMFILE", "ENOTTY", "ETXTBSY", "EFBIG", "ENOSPC", "ESPIPE", "EROFS", "EMLINK", "EPIPE",
+];
+
 /// Parses an error name or number.
 fn number(name: &str, errors: &mut Vec<crate::Diagnostic>) -> Option<i32> {
-    /// The errors that storage returns.
-    const NAMES: [(&str, i32); 34] = [
-        ("EPERM", 1),
-        ("ENOENT", 2),
-        ("ESRCH", 3),
-        ("EINTR", 4),
-        ("EIO", 5),
-        ("ENXIO", 6),
-        ("E2BIG", 7),
-        ("ENOEXEC", 8),
-        ("EBADF", 9),
-        ("ECHILD", 10),
-        ("EAGAIN", 11),
-        ("ENOMEM", 12),
-        ("EACCES", 13),
-        ("EFAULT", 14),
-        ("ENOTBLK", 15),
-        ("EBUSY", 16),
-        ("EEXIST", 17),
-        ("EXDEV", 18),
-        ("ENODEV", 19),
-        ("ENOTDIR", 20),
-        ("EISDIR", 21),
-        ("EINVAL", 22),
-        ("ENFILE", 23),
-        ("EMFILE", 24),
-        ("ENOTTY", 25),
-        ("ETXTBSY", 26),
-        ("EFBIG", 27),
-        ("ENOSPC", 28),
-        ("ESPIPE", 29),
-        ("EROFS", 30),
-        ("EMLINK", 31),
-        ("EPIPE", 32),
-        ("EILSEQ", 84),
-        ("ETIMEDOUT", 110),
-    ];
-    let signal = NAMES
-        .iter()
-        .find(|(listed_name, _)| *listed_name == name)
-        .map(|(_, number)| *number);
-    let number = signal.or_else(|| name.parse().ok());
+    let listed = || ERRORS.iter().position(|listed| *listed == name);
+    let number = match name {
+        "EILSEQ" => Some(MISMATCH),
+        "ETIMEDOUT" => Some(110),
+        _ => listed().map(|index| index as i32 + 1).or_else(|| name.parse().ok()),
+    };
     if number.is_none() {
         crate::fio::draft::push_error(
             errors,

@@ -11,7 +11,7 @@ use model::{Bytes, Direction};
 
 use super::{Lowering, Unusable};
 use crate::fio::disk::{Disk, PathFacts, PathKind};
-use crate::fio::draft::{JobClone, push_error};
+use crate::fio::draft::JobClone;
 use crate::fio::lower::{data, pattern, queue};
 use crate::fio::options::JobOptions;
 use crate::fio::options::files::{Fallocate, FileType, ServiceType};
@@ -83,36 +83,29 @@ impl Lowering<'_> {
         let mut names = file_names(clone, self.env);
         let position_of = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
         if let Some(folder) = &options.files.opendir {
-            match self.env.disk.below(folder) {
+            match self.env.disk.list_files_below(folder) {
                 Ok(globbed) if options.files.filename.is_empty() => names = globbed,
                 // In the order of the options.
                 Ok(globbed) if position_of("opendir") < position_of("filename") => names = [globbed, names].concat(),
                 Ok(globbed) => names.extend(globbed),
-                Err(why) => push_error(&mut self.errors, format!("fio: opendir: cannot read '{folder}': {why}")),
+                Err(why) => self.push_error(format!("fio: opendir: cannot read '{folder}': {why}")),
             }
             if names.is_empty() {
-                push_error(
-                    &mut self.errors,
-                    format!("fio: opendir: no file exists below '{folder}'"),
-                );
+                self.push_error(format!("fio: opendir: no file exists below '{folder}'"));
                 names.push(folder.clone());
             }
         }
         let range = options.files.filesize;
         if range.low > range.high {
             let (low, high) = (Bytes(range.low), Bytes(range.high));
-            push_error(
-                &mut self.errors,
-                format!("fio: filesize: the range from {low} to {high} ends before it begins"),
-            );
+            self.push_error(format!(
+                "fio: filesize: the range from {low} to {high} ends before it begins"
+            ));
         }
         if range.high > i64::MAX as u64 {
-            push_error(
-                &mut self.errors,
-                "fio: filesize: the size exceeds the maximum file size, or is a percentage",
-            );
+            self.push_error("fio: filesize: the size exceeds the maximum file size, or is a percentage");
         }
-        let base = self.base_at_setup(options, base(clone, &names, self.env.disk), &names);
+        let base = self.base_at_setup(options, clone_start(clone, &names, self.env.disk), &names);
         let mut ids = Vec::new();
         let mut length = None;
         self.area = Some(0);
@@ -138,7 +131,7 @@ impl Lowering<'_> {
             }));
         }
         if self.area.is_some_and(|sum| sum > i64::MAX as u64) && range.high <= i64::MAX as u64 {
-            push_error(&mut self.errors, "fio: filesize: all files together exceed 8 EiB");
+            self.push_error("fio: filesize: all files together exceed 8 EiB");
         }
         // If sizes differ, the area extends to the end of each file.
         let uneven = names.len() > 1 && !have_equal_sizes(options, names.len());
@@ -179,7 +172,7 @@ impl Lowering<'_> {
     fn check_kind(&mut self, options: &JobOptions, name: &str, facts: Option<PathFacts>) {
         let is_device = |facts: PathFacts| matches!(facts.kind, PathKind::Device | PathKind::CharacterDevice);
         if is_name_engine(options) && facts.is_some_and(is_device) {
-            push_error(&mut self.errors, "fio: only files are supported");
+            self.push_error("fio: only files are supported");
         }
         let kind = facts.map_or(PathKind::File, |facts| facts.kind);
         if options.zones.zonemode == ZoneMode::Zoned && kind == PathKind::Device && self.env.disk.is_zoned(name) {
@@ -187,7 +180,7 @@ impl Lowering<'_> {
                 "fio: zonemode=zbd on the zoned device {name} is not supported by this program: the \
                 job defines the zones, on a file or a regular device"
             );
-            push_error(&mut self.errors, why);
+            self.push_error(why);
         }
         let (fits, kind_name) = match options.files.filetype {
             FileType::None => return,
@@ -196,7 +189,7 @@ impl Lowering<'_> {
             FileType::Character => (kind == PathKind::CharacterDevice, "character device"),
         };
         if !fits {
-            push_error(&mut self.errors, format!("fio: filetype: {name} is not a {kind_name}"));
+            self.push_error(format!("fio: filetype: {name} is not a {kind_name}"));
         }
     }
 
@@ -213,14 +206,9 @@ impl Lowering<'_> {
         if is_diskless(options) && sized || facts.is_some_and(|facts| !has_size(facts)) {
             return Prepare::Existing;
         }
-        if let Some((line, errno, function)) = self.refusal(options, name, facts, extents.file.unwrap_or(0)) {
-            self.unusable.push(Unusable {
-                job: place,
-                clone: clone.index as usize,
-                line: line.into(),
-                errno,
-                function,
-            });
+        if let Some((line, errno, function)) = self.find_open_error(options, name, facts, extents.file.unwrap_or(0)) {
+            self.unusable
+                .push(Unusable::new(clone, place, line, (errno, &function)));
             return Prepare::Existing;
         }
         let no_room = no_room_line(clone, extents.base);
@@ -238,13 +226,7 @@ impl Lowering<'_> {
                 true => (2, "job file open"),
                 false => (22, function),
             };
-            self.unusable.push(Unusable {
-                job: place,
-                clone: clone.index as usize,
-                line,
-                errno,
-                function: function.into(),
-            });
+            self.unusable.push(Unusable::new(clone, place, line, (errno, function)));
             return Prepare::Existing;
         };
         let writes_only = matches!(options.pattern.rw, Rw::Write | Rw::RandWrite);
@@ -271,7 +253,7 @@ impl Lowering<'_> {
 
 impl Lowering<'_> {
     /// The error with which fio fails before it changes a file: line, error number and function.
-    fn refusal(
+    fn find_open_error(
         &self,
         options: &JobOptions,
         name: &str,
@@ -388,7 +370,7 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
 }
 
 /// The start of a clone in each of its files.
-fn base(clone: JobClone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
+fn clone_start(clone: JobClone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     let pattern = &clone.job.options.pattern;
     if clone.job.options.files.file_append {
         let size = names

@@ -5,7 +5,7 @@ use model::access::Access;
 use model::plan::{Dependency, EndPropagation, Group, Stop};
 
 use super::Lowering;
-use crate::fio::draft::us;
+use crate::fio::draft::from_micros;
 use crate::fio::jobs::Job;
 use crate::fio::lower::pattern;
 use crate::fio::options::job::ExitWhat;
@@ -26,7 +26,7 @@ impl Lowering<'_> {
         let (options, pattern) = (&job.options.job, &job.options.pattern);
         let times = operations_per_block(pattern.rw);
         let mut stop = Stop {
-            after_ns: Some(us(options.runtime)).filter(|time| time.0 > 0),
+            after_ns: Some(from_micros(options.runtime)).filter(|time| time.0 > 0),
             operations: Some(options.number_ios).filter(|operations| *operations > 0),
             rounds: u32::try_from(options.loops).ok().filter(|loops| *loops > 1),
             repeat_until_time: options.time_based && options.runtime > 0,
@@ -61,7 +61,7 @@ impl Lowering<'_> {
             stop.bytes = Some(Bytes(area.saturating_mul(times)));
             needs_more_passes = false;
         }
-        let may_end = |access: &Access| matches!(access, Access::Sequential(_)) || access.ends();
+        let may_end = |access: &Access| matches!(access, Access::Sequential(_)) || access.is_finite();
         let ends_after_pass = pattern::pattern(&job.options).access.iter().all(may_end);
         stop.passes = (ends_after_pass && !needs_more_passes).then_some(1);
         stop

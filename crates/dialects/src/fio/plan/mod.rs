@@ -15,11 +15,12 @@ use model::plan::{
 };
 
 use super::disk::Disk;
-use super::draft::{Draft, JobClone, Parts, is_option_set};
+use super::draft::{Draft, JobClone, Parts, is_option_set, push_error};
 use super::jobs::{Job, Jobs};
 use super::lower::queue;
-use super::options::JobOptions;
+use super::options::replay::Replay as ReplayOptions;
 use super::options::verify::Checksum;
+use super::options::{JobOptions, Shared};
 use super::table;
 use crate::{Diagnostic, bounds};
 
@@ -73,6 +74,23 @@ pub struct Unusable {
     pub errno: i32,
     /// The fio function that would have failed; empty if fio's message names none.
     pub function: String,
+}
+
+impl Unusable {
+    fn new(
+        clone: JobClone<'_>,
+        place: (usize, usize),
+        line: impl Into<String>,
+        (errno, function): (i32, &str),
+    ) -> Unusable {
+        Unusable {
+            job: place,
+            clone: clone.index as usize,
+            line: line.into(),
+            errno,
+            function: function.into(),
+        }
+    }
 }
 
 /// Lowers jobs to a plan.
@@ -132,10 +150,7 @@ struct Lowering<'a> {
     unusable: Vec<Unusable>,
     errors: Vec<Diagnostic>,
     /// Surveyed traces, by name and replay options.
-    traces: Vec<(
-        (String, super::options::Shared<super::options::replay::Replay>),
-        replay::SurveyedTrace,
-    )>,
+    traces: Vec<((String, Shared<ReplayOptions>), replay::SurveyedTrace)>,
 }
 
 impl<'a> Lowering<'a> {
@@ -157,6 +172,10 @@ impl<'a> Lowering<'a> {
             errors: Vec::new(),
             traces: Vec::new(),
         }
+    }
+
+    fn push_error(&mut self, what: impl Into<String>) {
+        push_error(&mut self.errors, what);
     }
 
     fn add(&mut self, index: usize, job: &'a Job) {
@@ -227,7 +246,7 @@ impl<'a> Lowering<'a> {
             Some(trace) => self.files_of_trace(clone, trace),
             None => self.lower_files(clone, place),
         };
-        self.unusable.extend(special::unusable(clone, place));
+        self.unusable.extend(special::find_unusable_engine(clone, place));
         self.stdout.extend(special::startup_lines(clone));
         let Parts { job, worker, stream } = self.draft(clone, options);
         let stream = Stream {

@@ -17,7 +17,7 @@ use model::{Direction, PerDirection};
 use super::Lowering;
 use super::files::{Files, NOMINAL_SIZE, is_diskless};
 use crate::fio::disk::{PathKind, TraceFile};
-use crate::fio::draft::{JobClone, push_error, us};
+use crate::fio::draft::{JobClone, from_micros, push_error};
 use crate::fio::jobs::Job;
 use crate::fio::lower::{pattern, queue};
 use crate::fio::options::JobOptions;
@@ -61,7 +61,7 @@ impl Lowering<'_> {
                 Some(trace)
             }
             Err(why) => {
-                push_error(&mut self.errors, why);
+                self.push_error(why);
                 None
             }
         }
@@ -130,7 +130,7 @@ impl Lowering<'_> {
                             "fio: could not find device {major}/{minor}; set \
                                 replay_redirect to another device"
                         );
-                        push_error(&mut self.errors, message);
+                        self.push_error(message);
                     }
                     device.unwrap_or_else(|| name.clone())
                 }
@@ -271,7 +271,7 @@ impl SurveyedTrace {
 /// A trace is replayed once.
 pub(super) fn stop(options: &JobOptions) -> Stop {
     Stop {
-        after_ns: Some(us(options.job.runtime)).filter(|time| time.0 > 0),
+        after_ns: Some(from_micros(options.job.runtime)).filter(|time| time.0 > 0),
         passes: Some(1),
         ..Stop::default()
     }
@@ -337,11 +337,6 @@ fn error_text(error: &TraceError) -> String {
         TraceError::NotOpen { .. } | TraceError::Unknown { .. } => {
             format!("{error}; a trace must add and open a file before it uses it")
         }
-        TraceError::Io(_)
-        | TraceError::Empty
-        | TraceError::Version
-        | TraceError::Line { .. }
-        | TraceError::Record { .. }
-        | TraceError::Changed(_) => error.to_string(),
+        _ => error.to_string(),
     }
 }

@@ -4,7 +4,7 @@ use model::plan::{Dialect, Grid, GridScope, JobEcho, Origin, Presentation};
 use model::{Direction, Nanos};
 
 use super::Lowering;
-use crate::fio::draft::us;
+use crate::fio::draft::from_micros;
 use crate::fio::jobs::{Job, Jobs};
 use crate::fio::lower::report::{bandwidth_sample, iops_sample};
 use crate::fio::lower::{pattern, queue};
@@ -21,16 +21,13 @@ pub(super) fn grids(jobs: &Jobs) -> Vec<Grid> {
         lengths.push(bandwidth_sample(options));
         lengths.push(iops_sample(options));
         if pace.steadystate_duration > 0 {
-            lengths.push(us(pace.steadystate_check_interval));
+            lengths.push(from_micros(pace.steadystate_check_interval));
         }
     }
     lengths.sort_unstable();
     lengths.dedup();
     lengths.retain(|length| *length >= Nanos::millis(1));
-    let grid = |length_ns| Grid {
-        length_ns,
-        scope: GridScope::Stream,
-    };
+    let grid = |length_ns| Grid::new(length_ns, GridScope::Stream);
     lengths.into_iter().map(grid).collect()
 }
 

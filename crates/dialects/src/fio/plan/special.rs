@@ -3,19 +3,20 @@
 use model::plan::Stop;
 
 use super::Unusable;
-use crate::fio::draft::{JobClone, us};
+use crate::fio::draft::{JobClone, from_micros};
 use crate::fio::lower::special::{ENDLESS, arguments, load};
 use crate::fio::options::JobOptions;
 use crate::fio::options::engine::CpuMode;
 
 /// EINVAL.
 const INVALID: i32 = 22;
+
 /// A job without I/O ends after its runtime or its number of operations. Without either it runs
 /// until stopped.
 pub(super) fn stop(options: &JobOptions) -> Stop {
     let job = &options.job;
     let operations = Some(job.number_ios).filter(|operations| *operations > 0);
-    let time = Some(us(job.runtime)).filter(|time| time.0 > 0);
+    let time = Some(from_micros(job.runtime)).filter(|time| time.0 > 0);
     Stop {
         after_ns: time.or(Some(ENDLESS)),
         operations,
@@ -24,7 +25,7 @@ pub(super) fn stop(options: &JobOptions) -> Stop {
 }
 
 /// A clone whose engine lacks a requirement.
-pub(super) fn unusable(clone: JobClone<'_>, place: (usize, usize)) -> Option<Unusable> {
+pub(super) fn find_unusable_engine(clone: JobClone<'_>, place: (usize, usize)) -> Option<Unusable> {
     let options = &clone.job.options;
     let engine = options.queue.ioengine.as_str();
     let missing = match engine {
@@ -32,13 +33,8 @@ pub(super) fn unusable(clone: JobClone<'_>, place: (usize, usize)) -> Option<Unu
         "exec" => options.engine.program.is_none(),
         _ => false,
     };
-    missing.then(|| Unusable {
-        job: place,
-        clone: clone.index as usize,
-        line: format!("fio: io engine {engine} init failed."),
-        errno: INVALID,
-        function: engine.to_owned(),
-    })
+    let line = format!("fio: io engine {engine} init failed.");
+    missing.then(|| Unusable::new(clone, place, line, (INVALID, engine)))
 }
 
 /// The lines that fio prints before a clone starts.

@@ -42,21 +42,6 @@ pub(in crate::fio) fn ioengine(section: &Section<'_>) -> Option<String> {
         .map(str::to_owned)
 }
 
-pub(in crate::fio) fn hipri_percentage(section: &Section<'_>) -> Option<String> {
-    let percent = section.worker().engine.poll_percent;
-    (percent != 100).then(|| percent.to_string())
-}
-
-pub(in crate::fio) fn iodepth(section: &Section<'_>) -> Option<String> {
-    let depth = section.stream().depth;
-    (depth != 1).then(|| depth.to_string())
-}
-
-/// 1 is fio's default.
-pub(in crate::fio) fn not_one(number: Option<u32>) -> Option<String> {
-    number.filter(|number| *number != 1).map(|number| number.to_string())
-}
-
 pub(in crate::fio) fn stat_type(section: &Section<'_>) -> Option<String> {
     match section.worker().engine.lookup_call {
         LookupCall::Stat => None,
@@ -83,32 +68,8 @@ pub(in crate::fio) fn cpuchunks(section: &Section<'_>) -> Option<String> {
     }
 }
 
-pub(in crate::fio) fn cpumode(section: &Section<'_>) -> Option<String> {
-    let sorts = matches!(section.worker().engine.work, Some(CpuWork::Sort { .. }));
-    sorts.then(|| "qsort".into())
-}
-
-/// The value of an option of the program.
-pub(in crate::fio) fn program_value(section: &Section<'_>, word: fn(&Program) -> Option<String>) -> Option<String> {
-    section.worker().engine.program.as_ref().and_then(word)
-}
-
-pub(in crate::fio) fn program(section: &Section<'_>) -> Option<String> {
-    program_value(section, |program| {
-        Some(program.path.clone()).filter(|path| !path.is_empty())
-    })
-}
-
-pub(in crate::fio) fn arguments(section: &Section<'_>) -> Option<String> {
-    program_value(section, |program| {
-        Some(program.arguments.join(" ")).filter(|arguments| !arguments.is_empty())
-    })
-}
-
-pub(in crate::fio) fn grace_time(section: &Section<'_>) -> Option<String> {
-    program_value(section, |program| {
-        Some((program.grace_ns.0 / 1_000_000_000).to_string())
-    })
+pub(in crate::fio) fn program<'a>(section: &Section<'a>) -> Option<&'a Program> {
+    section.worker().engine.program.as_ref()
 }
 
 /// The kernel's number of a priority class.

@@ -2,11 +2,10 @@
 
 use model::Direction;
 use model::plan::{
-    AllocateMode, Extent, FileLock, FileService, Prepare, Region, Replay, StreamTarget, Target, TargetCleanup,
-    TargetKind, Worker,
+    AllocateMode, Extent, FileLock, FileService, Prepare, Region, StreamTarget, Target, TargetKind, Worker,
 };
 
-use super::{Section, off, on};
+use super::{Section, join_chosen, on};
 use crate::notation::format_size;
 
 /// Escapes colons, which separate names.
@@ -156,46 +155,12 @@ pub(in crate::fio) fn overwrite(section: &Section<'_>) -> Option<String> {
     on(filled && !section.stream().mix.includes(Direction::Read))
 }
 
-pub(in crate::fio) fn create_fsync(section: &Section<'_>) -> Option<String> {
-    off(!matches!(
-        section.target().prepare,
-        Prepare::LayOut { flush: false, .. }
-    ))
-}
-
-pub(in crate::fio) fn allow_file_create(section: &Section<'_>) -> Option<String> {
-    off(!matches!(
-        section.target().prepare,
-        Prepare::LayOut { may_create: false, .. }
-    ))
-}
-
-pub(in crate::fio) fn create_on_open(section: &Section<'_>) -> Option<String> {
-    on(matches!(
-        section.target().prepare,
-        Prepare::LayOut { on_open: true, .. }
-    ))
-}
-
-pub(in crate::fio) fn unlink(section: &Section<'_>) -> Option<String> {
-    on(section.target().at_end == TargetCleanup::Remove)
-}
-
-pub(in crate::fio) fn unlink_each_loop(section: &Section<'_>) -> Option<String> {
-    on(section.target().at_end == TargetCleanup::RemoveEachPass)
-}
-
 pub(in crate::fio) fn lockfile(section: &Section<'_>) -> Option<String> {
     match section.stream().lock {
         FileLock::None => None,
         FileLock::Exclusive => Some("exclusive".into()),
         FileLock::ReadersTogether => Some("readwrite".into()),
     }
-}
-
-/// The value of an option of the first clone's replay.
-pub(in crate::fio) fn replay_value(section: &Section<'_>, word: fn(&Replay) -> Option<String>) -> Option<String> {
-    section.stream().replay.as_ref().and_then(word)
 }
 
 /// The traces that clones replay, one after another.
@@ -212,37 +177,12 @@ pub(in crate::fio) fn read_iolog(section: &Section<'_>) -> Option<String> {
     Some(names.join(":"))
 }
 
-pub(in crate::fio) fn replay_redirect(section: &Section<'_>) -> Option<String> {
-    replay_value(section, |replay| replay.redirected.then(|| replay.files.join("")))
-}
-
-pub(in crate::fio) fn replay_time_scale(section: &Section<'_>) -> Option<String> {
-    replay_value(section, |replay| {
-        (replay.speed_percent != 100).then(|| replay.speed_percent.to_string())
-    })
-}
-
-pub(in crate::fio) fn replay_scale(section: &Section<'_>) -> Option<String> {
-    replay_value(section, |replay| (replay.scale != 1).then(|| replay.scale.to_string()))
-}
-
-pub(in crate::fio) fn replay_align(section: &Section<'_>) -> Option<String> {
-    replay_value(section, |replay| (replay.align != 0).then(|| replay.align.to_string()))
-}
-
 pub(in crate::fio) fn replay_skip(section: &Section<'_>) -> Option<String> {
-    replay_value(section, |replay| {
-        let kinds = [
-            (replay.skip.reads, "read"),
-            (replay.skip.writes, "write"),
-            (replay.skip.trims, "trim"),
-            (replay.skip.flushes, "sync"),
-        ];
-        let skipped: Vec<&str> = kinds
-            .into_iter()
-            .filter(|(skipped, _)| *skipped)
-            .map(|(_, kind)| kind)
-            .collect();
-        (!skipped.is_empty()).then(|| skipped.join(","))
-    })
+    let skip = section.stream().replay.as_ref()?.skip;
+    join_chosen([
+        ("read", skip.reads),
+        ("write", skip.writes),
+        ("trim", skip.trims),
+        ("sync", skip.flushes),
+    ])
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use model::mix::Mix;
-use model::plan::{Control, Stop, TrackedMetric, Windows};
+use model::plan::{Control, LatencyTarget, SteadyState, Stop, TrackedMetric, Windows};
 use model::{Direction, Nanos};
 
 use super::{Section, bare, files, format_micros, list, time};
@@ -11,19 +11,9 @@ use crate::fio::lower::special::ENDLESS;
 use crate::notation;
 use crate::passes::operations_per_pass;
 
-pub(in crate::fio) fn description(section: &Section<'_>) -> Option<String> {
-    let text = section.job().description.as_ref()?;
-    Some(text.replace(['\n', '\r'], " "))
-}
-
 pub(in crate::fio) fn wait_for(section: &Section<'_>) -> Option<String> {
     let after = section.job().after.first()?;
     section.jobs().get(after.0 as usize).map(|other| other.name.clone())
-}
-
-pub(in crate::fio) fn numjobs(section: &Section<'_>) -> Option<String> {
-    let clones = section.clones().len();
-    (clones > 1).then(|| clones.to_string())
 }
 
 /// Runtime, unless it runs until stopped.
@@ -52,7 +42,7 @@ fn stop_besides_time(section: &Section<'_>) -> Option<Stop> {
 fn passes(section: &Section<'_>) -> Option<u32> {
     let streams = section.clones().iter().flat_map(|clone| &clone.streams);
     let mut patterns = streams.flat_map(|stream| &stream.pattern.access);
-    let all_end = patterns.all(|access| matches!(access, model::access::Access::Sequential(_)) || access.ends());
+    let all_end = patterns.all(|access| matches!(access, model::access::Access::Sequential(_)) || access.is_finite());
     section.job().stop.passes.filter(|_| all_end)
 }
 
@@ -127,38 +117,38 @@ pub(in crate::fio) fn startdelay(section: &Section<'_>) -> Option<String> {
 }
 
 /// When a job ends the others: `exitall` or `exitall_on_error`.
-enum Ends {
+enum ExitRule {
     Always,
     OnFailure,
     Nothing,
 }
 
-fn ends(section: &Section<'_>) -> Ends {
+fn exit_rule(section: &Section<'_>) -> ExitRule {
     let (ends, others) = (&section.job().ends_with, section.jobs().len() > 1);
     let with_clones = ends.workers && section.clones().len() > 1;
     if !ends.jobs.is_empty() && others || with_clones || ends.plan_always {
-        return Ends::Always;
+        return ExitRule::Always;
     }
     match !ends.on_failure.is_empty() && others {
-        true => Ends::OnFailure,
-        false => Ends::Nothing,
+        true => ExitRule::OnFailure,
+        false => ExitRule::Nothing,
     }
 }
 
 pub(in crate::fio) fn exit_what(section: &Section<'_>) -> Option<String> {
-    match ends(section) {
-        Ends::Always if section.job().ends_with.plan_always => Some("all".into()),
-        Ends::Always | Ends::OnFailure => Some("stonewall".into()),
-        Ends::Nothing => None,
+    match exit_rule(section) {
+        ExitRule::Always if section.job().ends_with.plan_always => Some("all".into()),
+        ExitRule::Always | ExitRule::OnFailure => Some("stonewall".into()),
+        ExitRule::Nothing => None,
     }
 }
 
 pub(in crate::fio) fn exitall(section: &Section<'_>) -> Option<String> {
-    bare(matches!(ends(section), Ends::Always))
+    bare(matches!(exit_rule(section), ExitRule::Always))
 }
 
 pub(in crate::fio) fn exitall_on_error(section: &Section<'_>) -> Option<String> {
-    bare(matches!(ends(section), Ends::OnFailure))
+    bare(matches!(exit_rule(section), ExitRule::OnFailure))
 }
 
 /// The windows of a log of averages or of histograms.
@@ -174,60 +164,35 @@ pub(in crate::fio) fn window_ms(windows: Option<&Windows>) -> Option<String> {
     windows.map(|windows| (windows.length_ns.0 / 1_000_000).to_string())
 }
 
-fn tracked_word(metric: TrackedMetric) -> &'static str {
-    match metric {
-        TrackedMetric::Iops => "iops",
-        TrackedMetric::Throughput => "bw",
-        TrackedMetric::Latency => "lat",
-    }
-}
-
-/// The value of an option of the first steady-state rule.
-pub(in crate::fio) fn steady_state_value(
-    section: &Section<'_>,
-    word: fn(&model::plan::SteadyState) -> Option<String>,
-) -> Option<String> {
-    let rule = section.job().control.iter().find_map(|rule| match rule {
+/// The first steady-state rule.
+pub(in crate::fio) fn steady_state<'a>(section: &Section<'a>) -> Option<&'a SteadyState> {
+    section.job().control.iter().find_map(|rule| match rule {
         Control::SteadyState(rule) => Some(rule),
         _ => None,
-    });
-    rule.and_then(word)
+    })
 }
 
 pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
-    steady_state_value(section, |rule| {
-        let slope = if rule.slope { "_slope" } else { "" };
-        let unit = if rule.percent { "%" } else { "" };
-        Some(format!("{}{slope}:{}{unit}", tracked_word(rule.metric), rule.limit))
-    })
+    let rule = steady_state(section)?;
+    let slope = if rule.slope { "_slope" } else { "" };
+    let unit = if rule.percent { "%" } else { "" };
+    Some(format!(
+        "{}{slope}:{}{unit}",
+        notation::metric_name(rule.metric),
+        rule.limit
+    ))
 }
 
-pub(in crate::fio) fn steadystate_check_interval(section: &Section<'_>) -> Option<String> {
-    steady_state_value(section, |rule| {
-        (rule.interval_ns != Nanos::secs(1)).then(|| format_micros(rule.interval_ns))
-    })
-}
-
-/// The value of an option of the first latency target.
-pub(in crate::fio) fn latency_target_value(
-    section: &Section<'_>,
-    word: fn(&model::plan::LatencyTarget) -> Option<String>,
-) -> Option<String> {
-    let rule = section.job().control.iter().find_map(|rule| match rule {
+/// The first latency target.
+pub(in crate::fio) fn latency_target<'a>(section: &Section<'a>) -> Option<&'a LatencyTarget> {
+    section.job().control.iter().find_map(|rule| match rule {
         Control::LatencyTarget(rule) => Some(rule),
         _ => None,
-    });
-    rule.and_then(word)
-}
-
-pub(in crate::fio) fn latency_percentile(section: &Section<'_>) -> Option<String> {
-    latency_target_value(section, |rule| {
-        (rule.percentile != 100.0).then(|| rule.percentile.to_string())
     })
 }
 
 /// The minimum rate of each direction.
-fn minimum_rates(section: &Section<'_>, metric: TrackedMetric) -> Option<String> {
+pub(in crate::fio) fn minimum_rates(section: &Section<'_>, metric: TrackedMetric) -> Option<String> {
     let mut min_rates = [const { String::new() }; 3];
     for rule in &section.job().control {
         if let Control::MinimumRate(rule) = rule
@@ -240,14 +205,6 @@ fn minimum_rates(section: &Section<'_>, metric: TrackedMetric) -> Option<String>
     Some(list.trim_end_matches(',').to_owned()).filter(|list| !list.is_empty())
 }
 
-pub(in crate::fio) fn rate_min(section: &Section<'_>) -> Option<String> {
-    minimum_rates(section, TrackedMetric::Throughput)
-}
-
-pub(in crate::fio) fn rate_iops_min(section: &Section<'_>) -> Option<String> {
-    minimum_rates(section, TrackedMetric::Iops)
-}
-
 pub(in crate::fio) fn rate_cycle(section: &Section<'_>) -> Option<String> {
     let cycle = section.job().control.iter().find_map(|rule| match rule {
         Control::MinimumRate(rule) => Some(rule.cycle_ns),
@@ -256,12 +213,6 @@ pub(in crate::fio) fn rate_cycle(section: &Section<'_>) -> Option<String> {
     cycle
         .filter(|cycle| *cycle != Nanos::secs(1))
         .map(|cycle| (cycle.0 / 1_000_000).to_string())
-}
-
-pub(in crate::fio) fn randseed(section: &Section<'_>) -> Option<String> {
-    Some(section.seed())
-        .filter(|seed| *seed != super::DEFAULT_SEED)
-        .map(|seed| seed.to_string())
 }
 
 pub(in crate::fio) fn max_latency(section: &Section<'_>) -> Option<String> {

@@ -113,6 +113,21 @@ pub(in crate::fio) fn bare(is_on: bool) -> Option<String> {
     is_on.then(String::new)
 }
 
+/// A value that differs from the default.
+pub(in crate::fio) fn non_default<T: PartialEq + ToString>(value: T, default: T) -> Option<String> {
+    (value != default).then(|| value.to_string())
+}
+
+/// The chosen names, joined by commas.
+pub(in crate::fio) fn join_chosen<const N: usize>(names: [(&str, bool); N]) -> Option<String> {
+    let chosen: Vec<&str> = names
+        .iter()
+        .filter(|(_, chosen)| *chosen)
+        .map(|(name, _)| *name)
+        .collect();
+    (!chosen.is_empty()).then(|| chosen.join(","))
+}
+
 /// A number above 0.
 pub(in crate::fio) fn positive(number: u64) -> Option<String> {
     (number > 0).then(|| number.to_string())

@@ -205,35 +205,11 @@ pub(in crate::fio) fn zonesize(section: &Section<'_>) -> Option<String> {
     }
 }
 
-pub(in crate::fio) fn zonecapacity(section: &Section<'_>) -> Option<String> {
-    let zones = write_pointers(section).filter(|zones| zones.capacity != zones.zone)?;
-    Some(format_size(zones.capacity.0))
-}
-
-pub(in crate::fio) fn max_open_zones(section: &Section<'_>) -> Option<String> {
-    let zones = write_pointers(section).filter(|zones| zones.open > 0)?;
-    Some(zones.open.to_string())
-}
-
-pub(in crate::fio) fn zone_reset_threshold(section: &Section<'_>) -> Option<String> {
-    Some(write_pointers(section)?.reset?.above.to_string())
-}
-
-pub(in crate::fio) fn zone_reset_frequency(section: &Section<'_>) -> Option<String> {
-    Some(write_pointers(section)?.reset?.share.to_string())
-}
-
 pub(in crate::fio) fn aged<'a>(section: &Section<'a>) -> Option<&'a Aged> {
     match placement(section) {
         Some(Placement::Aged(aged)) => Some(aged),
         _ => None,
     }
-}
-
-pub(in crate::fio) fn spr_cs(section: &Section<'_>) -> Option<String> {
-    aged(section)
-        .filter(|aged| aged.cache.0 > 0)
-        .map(|aged| format_size(aged.cache.0))
 }
 
 /// The option that can express the lengths of all directions.

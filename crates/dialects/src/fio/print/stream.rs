@@ -1,11 +1,11 @@
 //! Prints caches, contents, flushes, rates and pauses.
 
 use model::content::{ConstantPart, Content};
-use model::plan::{FlushKind, Process, Rate, RateUnit, Think, ThinkCount, WriteThrough};
+use model::plan::{FlushKind, Process, Rate, RateUnit, WriteThrough};
 use model::{Direction, PerDirection};
 
 use super::job::has_writes;
-use super::{Section, bare, off, pattern, positive};
+use super::{Section, bare, join_chosen, non_default, off, pattern, positive};
 use crate::notation::{format_hexadecimal, format_size};
 
 pub(in crate::fio) fn sync(section: &Section<'_>) -> Option<String> {
@@ -45,12 +45,8 @@ pub(in crate::fio) fn write_hint(section: &Section<'_>) -> Option<String> {
 }
 
 /// The content of writes, if there are any.
-fn content<'a>(section: &Section<'a>) -> Option<&'a Content> {
+pub(in crate::fio) fn content<'a>(section: &Section<'a>) -> Option<&'a Content> {
     has_writes(section).then_some(&section.stream().content)
-}
-
-pub(in crate::fio) fn zero_buffers(section: &Section<'_>) -> Option<String> {
-    bare(content(section) == Some(&Content::Zeros))
 }
 
 pub(in crate::fio) fn refill_buffers(section: &Section<'_>) -> Option<String> {
@@ -58,10 +54,6 @@ pub(in crate::fio) fn refill_buffers(section: &Section<'_>) -> Option<String> {
         content(section),
         Some(Content::Fresh | Content::Drawn | Content::Source { .. } | Content::Compressible { .. })
     ))
-}
-
-pub(in crate::fio) fn scramble_buffers(section: &Section<'_>) -> Option<String> {
-    off(content(section) != Some(&Content::Once))
 }
 
 /// The part of random data that is constant.
@@ -118,12 +110,11 @@ pub(in crate::fio) fn fdatasync(section: &Section<'_>) -> Option<String> {
 pub(in crate::fio) fn sync_file_range(section: &Section<'_>) -> Option<String> {
     let (every, flags) = section.stream().sync.file_range?;
     let words = [
-        (flags.wait_before, "wait_before"),
-        (flags.write, "write"),
-        (flags.wait_after, "wait_after"),
+        ("wait_before", flags.wait_before),
+        ("write", flags.write),
+        ("wait_after", flags.wait_after),
     ];
-    let words: Vec<&str> = words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-    Some(format!("{}:{every}", words.join(",")))
+    Some(format!("{}:{every}", join_chosen(words).unwrap_or_default()))
 }
 
 fn rates(section: &Section<'_>) -> PerDirection<Option<Rate>> {
@@ -132,7 +123,7 @@ fn rates(section: &Section<'_>) -> PerDirection<Option<Rate>> {
 }
 
 /// The rates in a unit, in whole operations or bytes per second.
-fn rate_in(section: &Section<'_>, unit: RateUnit, word: fn(u64) -> String) -> Option<String> {
+pub(in crate::fio) fn rate_in(section: &Section<'_>, unit: RateUnit, word: fn(u64) -> String) -> Option<String> {
     let rates = rates(section);
     rates
         .iter()
@@ -154,34 +145,14 @@ fn rate_in(section: &Section<'_>, unit: RateUnit, word: fn(u64) -> String) -> Op
     })
 }
 
-pub(in crate::fio) fn rate(section: &Section<'_>) -> Option<String> {
-    rate_in(section, RateUnit::Bytes, format_size)
-}
-
-pub(in crate::fio) fn rate_iops(section: &Section<'_>) -> Option<String> {
-    rate_in(section, RateUnit::Operations, |operations| operations.to_string())
-}
-
 pub(in crate::fio) fn rate_process(section: &Section<'_>) -> Option<String> {
     let rate = rates(section).iter().find_map(|(_, rate)| *rate)?;
     (rate.process == Process::Poisson).then(|| "poisson".into())
 }
 
-/// The value of a pause option. Engines that use processors or run programs pause themselves.
-pub(in crate::fio) fn pauses(section: &Section<'_>, word: fn(&Think) -> Option<String>) -> Option<String> {
-    section.stream().think.as_ref().and_then(word)
-}
-
 pub(in crate::fio) fn thinktime_blocks(section: &Section<'_>) -> Option<String> {
-    pauses(section, |think| {
-        // With `thinktime_iotime` the default is 0 blocks.
-        let default = if think.after_ns.is_some() { 0 } else { 1 };
-        (think.operations != default).then(|| think.operations.to_string())
-    })
-}
-
-pub(in crate::fio) fn thinktime_blocks_type(section: &Section<'_>) -> Option<String> {
-    pauses(section, |think| {
-        (think.count == ThinkCount::Issued).then(|| "issue".into())
-    })
+    let think = section.stream().think?;
+    // With `thinktime_iotime` the default is 0 blocks.
+    let default = if think.after_ns.is_some() { 0 } else { 1 };
+    non_default(think.operations, default)
 }

@@ -1,6 +1,6 @@
 //! Prints CPU and memory placement, priorities and error handling.
 
-use super::{Section, on};
+use super::Section;
 use crate::notation;
 
 /// The processors of all clones, and whether each clone has its own.
@@ -14,38 +14,6 @@ pub(in crate::fio) fn processors(section: &Section<'_>) -> Option<(Vec<u32>, boo
     }
     let all: Vec<u32> = lists.iter().flat_map(|list| list.iter().copied()).collect();
     Some((notation::period(&all).to_vec(), true))
-}
-
-pub(in crate::fio) fn numa_mem_policy(section: &Section<'_>) -> Option<String> {
-    section
-        .worker()
-        .placement
-        .memory_nodes
-        .as_ref()
-        .map(notation::format_memory_nodes)
-}
-
-pub(in crate::fio) fn numa_cpu_nodes(section: &Section<'_>) -> Option<String> {
-    let nodes = &section.worker().placement.cpu_nodes;
-    (!nodes.is_empty()).then(|| notation::format_cpus(nodes))
-}
-
-pub(in crate::fio) fn cgroup(section: &Section<'_>) -> Option<String> {
-    section
-        .worker()
-        .placement
-        .control_group
-        .as_ref()
-        .map(|group| group.path.clone())
-}
-
-pub(in crate::fio) fn cgroup_weight(section: &Section<'_>) -> Option<String> {
-    let group = section.worker().placement.control_group.as_ref()?;
-    group.weight.map(|weight| weight.to_string())
-}
-
-pub(in crate::fio) fn cgroup_nodelete(section: &Section<'_>) -> Option<String> {
-    on(section.worker().placement.control_group.as_ref()?.keep)
 }
 
 pub(in crate::fio) fn hugepage_size(section: &Section<'_>) -> Option<String> {

@@ -1,14 +1,9 @@
 //! Prints verification options.
 
-use model::plan::{TrimWritten, Verify, VerifyMethod};
+use model::plan::{TrimWritten, VerifyMethod};
 
-use super::{Section, off};
+use super::Section;
 use crate::notation::format_hexadecimal;
-
-/// The value of a verification option.
-pub(in crate::fio) fn check(section: &Section<'_>, word: fn(&Verify) -> Option<String>) -> Option<String> {
-    section.stream().verify.as_ref().and_then(word)
-}
 
 /// The value of `verify` for a method.
 pub fn verify_method_name(method: VerifyMethod) -> &'static str {
@@ -34,40 +29,31 @@ pub fn verify_method_name(method: VerifyMethod) -> &'static str {
     }
 }
 
-pub(in crate::fio) fn do_verify(section: &Section<'_>) -> Option<String> {
-    check(section, |verify| {
-        off(verify.after_writes || verify.backlog > 0 || verify.only)
-    })
-}
-
 /// A pattern with `%o` in place of block offsets.
 pub(in crate::fio) fn verify_pattern(section: &Section<'_>) -> Option<String> {
     /// Bytes of an offset.
     const OFFSET: usize = 8;
-    check(section, |verify| {
-        let (pattern, mut text, mut from) = (&verify.pattern, String::new(), 0);
-        let bytes = |bytes: &[u8]| match bytes.is_empty() {
-            true => String::new(),
-            false => format!("0x{}", format_hexadecimal(bytes)),
-        };
-        for offset in &verify.pattern_offsets {
-            let to = (*offset as usize).clamp(from, pattern.len());
-            text += &bytes(&pattern[from..to]);
-            text += "%o";
-            from = (to + OFFSET).min(pattern.len());
-        }
-        Some(text + &bytes(&pattern[from..])).filter(|text| !text.is_empty())
-    })
+    let verify = section.stream().verify.as_ref()?;
+    let (pattern, mut text, mut from) = (&verify.pattern, String::new(), 0);
+    let bytes = |bytes: &[u8]| match bytes.is_empty() {
+        true => String::new(),
+        false => format!("0x{}", format_hexadecimal(bytes)),
+    };
+    for offset in &verify.pattern_offsets {
+        let to = (*offset as usize).clamp(from, pattern.len());
+        text += &bytes(&pattern[from..to]);
+        text += "%o";
+        from = (to + OFFSET).min(pattern.len());
+    }
+    Some(text + &bytes(&pattern[from..])).filter(|text| !text.is_empty())
 }
 
 pub(in crate::fio) fn verify_async_cpus(section: &Section<'_>) -> Option<String> {
-    check(section, |verify| {
-        let list: Vec<String> = verify.processors.iter().map(u32::to_string).collect();
-        (!list.is_empty()).then(|| list.join(","))
-    })
+    let verify = section.stream().verify.as_ref()?;
+    let list: Vec<String> = verify.processors.iter().map(u32::to_string).collect();
+    (!list.is_empty()).then(|| list.join(","))
 }
 
-/// The value of a trim option.
-pub(in crate::fio) fn trims(section: &Section<'_>, word: fn(&TrimWritten) -> Option<String>) -> Option<String> {
-    section.stream().verify.as_ref()?.trims.as_ref().and_then(word)
+pub(in crate::fio) fn trims<'a>(section: &Section<'a>) -> Option<&'a TrimWritten> {
+    section.stream().verify.as_ref()?.trims.as_ref()
 }

@@ -1,7 +1,10 @@
 //! Contents of writes.
 
+use model::content::Content;
+
 use super::row::*;
 use super::special;
+use crate::assign;
 use crate::fio::lower::data as lower;
 use crate::fio::options::data;
 use crate::fio::print;
@@ -12,16 +15,22 @@ const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    flag(tier1(2080), field!(data.zero_buffers)).help("Write zeros.").prints(print::stream::zero_buffers)
+    flag(tier1(2080), field!(data.zero_buffers)).help("Write zeros.")
+        .prints(|section| print::bare(print::stream::content(section) == Some(&Content::Zeros)))
         .effects(&[("--rw=write --zero_buffers", "stream.content={content:zeros}")]),
     flag(tier1(2090), field!(data.refill_buffers)).help("Generate new random data for every write.")
         .prints(print::stream::refill_buffers)
         .effects(&[("--rw=write --refill_buffers", "stream.content={content:fresh}")]),
     boolean(tier1(2100), field!(data.scramble_buffers)).default("1").example("0")
-        .help("Write position and time into every 512 bytes of repeated data.").prints(print::stream::scramble_buffers)
+        .help("Write position and time into every 512 bytes of repeated data.")
+        .prints(|section| print::off(print::stream::content(section) != Some(&Content::Once)))
         .effects(&[("--rw=write --scramble_buffers=0", "stream.content={content:once}")]),
-    special(tier1(2110), "buffer_pattern", special::parse_buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
-        .lowers_with(lower::lower_contents).prints(print::stream::buffer_pattern)
+    special(tier1(2110), "buffer_pattern", |reader, text| {
+        assign(&mut reader.job.data.buffer_pattern, special::parse_pieces(text))
+    })
+        .example("0xdeadbeef").help("Repeat these bytes.")
+        .lowers_with(|draft| draft.parts.stream.content = lower::content(draft.options, draft.disk, draft.errors))
+        .prints(print::stream::buffer_pattern)
         .effects(&[
             ("--rw=write --buffer_pattern=0xdead'bytes'", "stream.content={bytes:[222,173,97,98],content:pattern}"),
             (
@@ -98,17 +107,17 @@ pub const ROWS: &[Row] = rows! {
         ]),
     int(tier2(900), field!(data.trim_percentage)).min(0).max(100).default("0").example("10")
         .help("Share of written blocks to discard, in percent; needs verify and trim_backlog.")
-        .prints(|section| print::verify::trims(section, |trims| Some(trims.percent.to_string())))
+        .prints(|section| Some(print::verify::trims(section)?.percent.to_string()))
         .effects(&[(TRIMS, "stream.verify.trims.percent=20")]),
     boolean(tier2(910), field!(data.trim_verify_zero)).default("1").example("0")
         .help("Require that discarded blocks read as zeros.")
-        .prints(|section| print::verify::trims(section, |trims| print::off(trims.read_as_zeros)))
+        .prints(|section| print::off(print::verify::trims(section)?.read_as_zeros))
         .effects(&[(TRIMS, "stream.verify.trims.read_as_zeros=false")]),
     size(tier2(920), field!(data.trim_backlog)).default("0").example("100")
         .help("Discard after this many written blocks.")
-        .prints(|section| print::verify::trims(section, |trims| Some(trims.backlog.to_string())))
+        .prints(|section| Some(print::verify::trims(section)?.backlog.to_string()))
         .effects(&[(TRIMS, "stream.verify.trims.backlog=64")]),
     int(tier2(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks to discard at a time.")
-        .prints(|section| print::verify::trims(section, |trims| print::positive(trims.batch)))
+        .prints(|section| print::positive(print::verify::trims(section)?.batch))
         .effects(&[(TRIMS, "stream.verify.trims.batch=8")]),
 };

@@ -1,10 +1,10 @@
 //! Options of single engines.
 
-use model::plan::LookupCall;
+use model::plan::{CpuWork, LookupCall};
 
 use super::row::*;
 use super::special;
-use crate::fio::lower::{priorities, queue, special as special_engines};
+use crate::fio::lower::{priorities, special as special_engines};
 use crate::fio::options::engine;
 use crate::fio::print;
 use crate::fio::values::Unit;
@@ -25,8 +25,11 @@ pub const ROWS: &[Row] = rows! {
         .plan_field(field_of_plan!(Flag: worker.engine.poll))
         .effects(&[("--ioengine=io_uring --hipri", "worker.engine.poll=true")]),
     int(tier1(0), field!(engine.hipri_percentage)).engines(&["pvsync2"]).min(0).max(100).default("100")
-        .example("50").help("Share of operations to poll for, in percent.").lowers_with(queue::lower_poll_percent)
-        .prints(print::engine::hipri_percentage)
+        .example("50").help("Share of operations to poll for, in percent.")
+        .lowers_with(|draft| {
+            draft.parts.worker.engine.poll_percent = draft.options.engine.hipri_percentage.clamp(0, 100) as u8;
+        })
+        .prints(|section| print::non_default(section.worker().engine.poll_percent, 100))
         .effects(&[("--ioengine=pvsync2 --hipri --hipri_percentage=30", "worker.engine.poll_percent=30")]),
     int(tier1(0), field!(engine.uncached)).engines(&["pvsync2", "io_uring"]).min(0).max(1).default("0")
         .example("1").help("Drop pages from the cache after the operation.")
@@ -138,7 +141,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     keyword(tier2(0), "cpumode", engine::CpuMode::WORDS)
         .engines(&["cpuio"]).default("noop").example("qsort").help("The kind of work.")
-        .prints(print::engine::cpumode)
+        .prints(|section| matches!(section.worker().engine.work, Some(CpuWork::Sort { .. })).then(|| "qsort".into()))
         .effects(&[
             ("--ioengine=cpuio --cpuload=50 --cpumode=qsort", "worker.engine.work.work=sort; stream.think=null"),
         ]),
@@ -147,10 +150,11 @@ pub const ROWS: &[Row] = rows! {
         .prints(|section| print::on(section.job().ends_with_io))
         .effects(&[("--ioengine=cpuio --cpuload=50 --exit_on_io_done=1", "job.ends_with_io=true")]),
     text(tier2(0), field!(engine.program)).engines(&["exec"]).example("/bin/true").help("Program to run.")
-        .lowers_with(special_engines::lower_program).prints(print::engine::program)
+        .lowers_with(special_engines::lower_program)
+        .prints(|section| Some(print::engine::program(section)?.path.clone()).filter(|path| !path.is_empty()))
         .effects(&[("--ioengine=exec --program=/bin/true", "worker.engine.program.path=/bin/true")]),
     text(tier2(0), field!(engine.arguments)).engines(&["exec"]).example("-v").help("Its arguments.")
-        .prints(print::engine::arguments)
+        .prints(|section| Some(print::engine::program(section)?.arguments.join(" ")).filter(|text| !text.is_empty()))
         .effects(&[
             (
                 "--ioengine=exec --program=p --arguments=-n_%n_-t_%r --runtime=5",
@@ -158,11 +162,12 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier2(0), field!(engine.grace_time)).engines(&["exec"]).default("1").example("5")
-        .help("Seconds until a program that does not terminate is killed.").prints(print::engine::grace_time)
+        .help("Seconds until a program that does not terminate is killed.")
+        .prints(|section| Some((print::engine::program(section)?.grace_ns.0 / 1_000_000_000).to_string()))
         .effects(&[("--ioengine=exec --program=p --grace_time=7", "worker.engine.program.grace_ns=7000000000")]),
     boolean(tier2(0), field!(engine.std_redirect)).engines(&["exec"]).default("1").example("0")
         .help("Redirect its output to files.")
-        .prints(|section| print::engine::program_value(section, |program| program.output.is_none().then(|| "0".into())))
+        .prints(|section| print::off(print::engine::program(section)?.output.is_some()))
         .effects(&[
             (
                 "--ioengine=exec --program=p --std_redirect=0",

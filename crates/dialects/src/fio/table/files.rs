@@ -1,10 +1,14 @@
 //! Files and devices, and their preparation.
 
+use model::plan::{Prepare, TargetCleanup};
+
 use super::row::*;
 use super::special;
+use crate::assign;
 use crate::fio::lower::queue;
 use crate::fio::options::files;
 use crate::fio::print;
+use crate::fio::values::Unit;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
@@ -81,8 +85,11 @@ pub const ROWS: &[Row] = rows! {
                 "stream.target.open_at_once=2; stream.target.service.service=round_robin; stream.target.operations=1",
             ),
         ]),
-    special(tier1(340), "filesize", special::size_range).example("1m-8m")
-        .help("Size of each file, or a range to draw it from.")
+    special(tier1(340), "filesize", |reader, text| {
+        let range = special::parse_range(reader, text, Unit::Bytes);
+        assign(&mut reader.job.files.filesize, range)
+    })
+        .example("1m-8m").help("Size of each file, or a range to draw it from.")
         .effects(&[
             ("--filesize=2m --size=1m", "target.prepare.size=2097152"),
             // A percentage is of the configured size, and does not extend the file.
@@ -142,13 +149,16 @@ pub const ROWS: &[Row] = rows! {
         .help("Lay out the files of one job at a time.")
         .without_effect("files are always laid out one at a time, before the jobs start"),
     boolean(tier2(1620), field!(files.create_fsync)).default("1").example("0")
-        .help("Flush a file after laying it out.").prints(print::files::create_fsync)
+        .help("Flush a file after laying it out.")
+        .prints(|section| print::off(!matches!(section.target().prepare, Prepare::LayOut { flush: false, .. })))
         .effects(&[("--size=1m --create_fsync=0", "target.prepare.flush=false")]),
     boolean(tier1(1630), field!(files.create_on_open)).default("0").example("1")
-        .help("Create a file only when the job opens it.").prints(print::files::create_on_open)
+        .help("Create a file only when the job opens it.")
+        .prints(|section| print::on(matches!(section.target().prepare, Prepare::LayOut { on_open: true, .. })))
         .effects(&[("--size=1m --create_on_open=1", "target.prepare.on_open=true")]),
     boolean(tier1(1650), field!(files.allow_file_create)).default("1").example("0")
-        .help("Allow creating missing files.").prints(print::files::allow_file_create)
+        .help("Allow creating missing files.")
+        .prints(|section| print::off(!matches!(section.target().prepare, Prepare::LayOut { may_create: false, .. })))
         .effects(&[
             ("--size=1m --allow_file_create=0", "target.prepare.may_create=false"),
             ("--read_iolog=trace --allow_file_create=0", "plan.targets.1.prepare.may_create=false"),
@@ -159,17 +169,21 @@ pub const ROWS: &[Row] = rows! {
         .help("Read every file into the cache before the job.").plan_field(field_of_plan!(Flag: stream.cache.fill_before))
         .effects(&[("--pre_read=1", "stream.cache.fill_before=true; stream.cache.drop_before=false")]),
     boolean(tier1(1580), field!(files.invalidate)).default("1").example("0")
-        .help("Drop a file from the page cache before each pass.").lowers_with(queue::lower_drop_before)
+        .help("Drop a file from the page cache before each pass.")
+        .lowers_with(|draft| {
+            draft.parts.stream.cache.drop_before = draft.options.files.invalidate && !draft.options.files.pre_read;
+        })
         .prints(print::stream::invalidate)
         .effects(&[("--invalidate=0", "stream.cache.drop_before=false")]),
     boolean(tier1(1760), field!(files.unlink)).default("0").example("1").help("Delete the files after the job.")
-        .prints(print::files::unlink)
+        .prints(|section| print::on(section.target().at_end == TargetCleanup::Remove))
         .effects(&[
             ("--unlink=1", "target.at_end=remove"),
             ("--read_iolog=trace --unlink=1", "target.at_end=remove"),
         ]),
     boolean(tier1(1770), field!(files.unlink_each_loop)).default("0").example("1")
-        .help("Delete the files after each loop.").prints(print::files::unlink_each_loop)
+        .help("Delete the files after each loop.")
+        .prints(|section| print::on(section.target().at_end == TargetCleanup::RemoveEachPass))
         .effects(&[
             ("--unlink_each_loop=1", "target.at_end=remove_each_pass"),
             ("--read_iolog=trace --unlink_each_loop=1", "target.at_end=remove"),

@@ -10,7 +10,8 @@ use crate::fio::values::Unit;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     text(tier1(10), field!(job.description)).example("\"nightly run\"").help("Description for reports.")
-        .plan_field(field_of_plan!(Text: job.description)).prints(print::job::description)
+        .plan_field(field_of_plan!(Text: job.description))
+        .prints(|section| Some(section.job().description.as_ref()?.replace(['\n', '\r'], " ")))
         .effects(&[("--description=nightly", "job.description=nightly")]),
     text(tier1(20), field!(job.name)).example("reader")
         .help("Name in reports; generated file names still use the section's name.")
@@ -32,7 +33,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier1(600), field!(job.numjobs)).default("1").example("4").help("Number of concurrent clones of the job.")
-        .prints(print::job::numjobs)
+        .prints(|section| print::non_default(section.clones().len(), 1))
         .effects(&[
             (
                 "--numjobs=3",

@@ -71,7 +71,10 @@ pub const ROWS: &[Row] = rows! {
     int(tier2(1990), field!(logs.log_compression)).min(1024).max(536870912).example("1m")
         .help("Compress logs of more than this size.")
         .without_effect("logs take little memory while a job runs"),
-    special(tier2(2000), "log_compression_cpus", special::log_cpus).example("0-1").help("CPUs for log compression.")
+    special(tier2(2000), "log_compression_cpus", |reader, text| {
+        special::parse_cpus(reader, field!(logs.log_compression_cpus), text)
+    })
+        .example("0-1").help("CPUs for log compression.")
         .without_effect("logs take little memory while a job runs"),
     boolean(tier2(2010), field!(logs.log_store_compressed)).default("0").example("1")
         .help("Store logs compressed, in files whose names end in .fz; --inflate-log prints them."),

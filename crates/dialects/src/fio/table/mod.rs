@@ -21,8 +21,10 @@ mod zones;
 use std::sync::LazyLock;
 
 pub use reader::{Notice, ParseEnv};
-pub(super) use reader::{OptionError, ParseResult, Reader, spread};
-pub use row::{FieldAccess, Kind, Rank, Row, Status};
+pub(super) use reader::{OptionError, ParseResult, Reader, assign_directions};
+pub use row::{FieldAccess, Kind, Rank, Row};
+
+pub use crate::Status;
 
 /// Groups of options: the heading of each and its rows.
 pub const GROUPS: &[(&str, &[Row])] = &[

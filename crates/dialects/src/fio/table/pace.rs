@@ -1,5 +1,8 @@
 //! Rates, pauses, latency limits.
 
+use model::Nanos;
+use model::plan::{RateUnit, ThinkCount, TrackedMetric};
+
 use super::row::*;
 use super::special;
 use crate::fio::lower::{pace as lower, system};
@@ -11,11 +14,11 @@ use crate::fio::values::Unit;
 pub const ROWS: &[Row] = rows! {
     time(tier1(1400), field!(pace.thinktime), Unit::Microseconds).default("0").example("500")
         .help("Pause after operations (bare: microseconds).").lowers_with(lower::lower_pauses)
-        .prints(|section| print::stream::pauses(section, |think| Some(print::format_micros(think.pause_ns))))
+        .prints(|section| Some(print::format_micros(section.stream().think?.pause_ns)))
         .effects(&[("--thinktime=500", "stream.think.pause_ns=500000")]),
     time(tier2(1410), field!(pace.thinktime_spin), Unit::Microseconds).default("0").example("100")
         .help("Part of the pause to spend in a busy loop (bare: microseconds).")
-        .prints(|section| print::stream::pauses(section, |think| print::time(think.spin_ns)))
+        .prints(|section| print::time(section.stream().think?.spin_ns))
         .effects(&[
             ("--thinktime=500 --thinktime_spin=100", "stream.think.spin_ns=100000; stream.think.pause_ns=500000"),
             ("--thinktime_spin=100", "stream.think.spin_ns=100000; stream.think.pause_ns=100000"),
@@ -27,20 +30,22 @@ pub const ROWS: &[Row] = rows! {
             ("--thinktime=500 --thinktime_iotime=1 --thinktime_blocks=1", "stream.think.operations=1"),
         ]),
     keyword(tier2(1430), "thinktime_blocks_type", pace::ThinkBlocks::WORDS).default("complete").example("issue")
-        .help("Which operations thinktime_blocks counts.").prints(print::stream::thinktime_blocks_type)
+        .help("Which operations thinktime_blocks counts.")
+        .prints(|section| (section.stream().think?.count == ThinkCount::Issued).then(|| "issue".into()))
         .effects(&[("--thinktime=500 --thinktime_blocks_type=issue", "stream.think.count=issued")]),
     time(tier2(1440), field!(pace.thinktime_iotime), Unit::Seconds).default("0").example("1")
         .help("Time between two pauses (default unit: seconds).")
-        .prints(|section| print::stream::pauses(section, |think| think.after_ns.map(print::format_micros)))
+        .prints(|section| section.stream().think?.after_ns.map(print::format_micros))
         .effects(&[
             ("--thinktime=500 --thinktime_iotime=2", "stream.think.after_ns=2000000000; stream.think.operations=0"),
         ]),
     int(tier2(1450), field!(pace.thinkcycles)).default("0").example("1000")
         .help("CPU cycles to burn after each operation.")
-        .prints(|section| print::stream::pauses(section, |think| print::positive(think.cycles_each)))
+        .prints(|section| print::positive(section.stream().think?.cycles_each))
         .effects(&[("--thinkcycles=1000", "stream.think.cycles_each=1000")]),
     per_direction(tier1(1460), field!(pace.rate), Unit::Bytes).example("10m,5m")
-        .help("Bytes per second, per clone and direction.").lowers_with(lower::lower_pacing).prints(print::stream::rate)
+        .help("Bytes per second, per clone and direction.").lowers_with(lower::lower_pacing)
+        .prints(|section| print::stream::rate_in(section, RateUnit::Bytes, crate::notation::format_size))
         .effects(&[
             (
                 "--rw=randrw --rate=10m,5m",
@@ -51,7 +56,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(1470), field!(pace.rate_min), Unit::Bytes).aliases(&["ratemin"]).example("1m")
-        .help("Minimum bytes per second; below this, the job fails.").prints(print::job::rate_min)
+        .help("Minimum bytes per second; below this, the job fails.")
+        .prints(|section| print::job::minimum_rates(section, TrackedMetric::Throughput))
         .effects(&[
             (
                 "--rate_min=1m",
@@ -67,10 +73,11 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--rate_min=1m --rate_cycle=500", "job.control.*.cycle_ns=[500000000]")]),
     boolean(tier2(1500), field!(pace.rate_ignore_thinktime)).default("0").example("1")
         .help("Do not catch up after pauses.")
-        .prints(|section| print::stream::pauses(section, |think| print::on(think.shifts_schedule)))
+        .prints(|section| print::on(section.stream().think?.shifts_schedule))
         .effects(&[("--rate=1m --thinktime=500 --rate_ignore_thinktime=1", "stream.think.shifts_schedule=true")]),
     per_direction(tier1(1510), field!(pace.rate_iops), Unit::Bytes).example("700,300")
-        .help("Operations per second, per clone and direction.").prints(print::stream::rate_iops)
+        .help("Operations per second, per clone and direction.")
+        .prints(|section| print::stream::rate_in(section, RateUnit::Operations, |rate| rate.to_string()))
         .effects(&[
             (
                 "--rw=randrw --rate_iops=700,300",
@@ -87,7 +94,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(1520), field!(pace.rate_iops_min), Unit::Bytes).example("100")
-        .help("Minimum operations per second; below this, the job fails.").prints(print::job::rate_iops_min)
+        .help("Minimum operations per second; below this, the job fails.")
+        .prints(|section| print::job::minimum_rates(section, TrackedMetric::Iops))
         .effects(&[("--rate_iops_min=100", "job.control.*.of=[iops]; job.control.*.least=[100.0]")]),
     per_direction(tier1(1530), field!(pace.max_latency), Unit::Microseconds).example("10ms")
         .help("Maximum latency; above this, the job fails (bare: microseconds).").lowers_with(system::lower_latency_max)
@@ -100,7 +108,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(1540), field!(pace.latency_target), Unit::Microseconds).default("0").example("20ms")
         .help("Latency target of the depth search (bare: microseconds).").lowers_with(lower::lower_control)
-        .prints(|section| print::job::latency_target_value(section, |rule| Some(print::format_micros(rule.target_ns))))
+        .prints(|section| Some(print::format_micros(print::job::latency_target(section)?.target_ns)))
         .effects(&[
             (
                 "--latency_target=20ms --latency_window=5s",
@@ -109,10 +117,11 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(1550), field!(pace.latency_window), Unit::Microseconds).default("0").example("500ms")
         .help("Interval for checking the latency target (bare: microseconds).")
-        .prints(|section| print::job::latency_target_value(section, |rule| Some(print::format_micros(rule.window_ns))))
+        .prints(|section| Some(print::format_micros(print::job::latency_target(section)?.window_ns)))
         .effects(&[("--latency_target=20ms --latency_window=5s", "job.control.*.window_ns=[5000000000]")]),
     real(tier1(1560), field!(pace.latency_percentile)).max(100).default("100").example("95")
-        .help("Share of operations that must meet the latency target, in percent.").prints(print::job::latency_percentile)
+        .help("Share of operations that must meet the latency target, in percent.")
+        .prints(|section| print::non_default(print::job::latency_target(section)?.percentile, 100.0))
         .effects(&[
             (
                 "--latency_target=20ms --latency_window=5s --latency_percentile=99.5",
@@ -121,7 +130,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     boolean(tier1(1570), field!(pace.latency_run)).default("0").example("1")
         .help("Keep adjusting the depth until the runtime is over.")
-        .prints(|section| print::job::latency_target_value(section, |rule| print::on(rule.keep_running)))
+        .prints(|section| print::on(print::job::latency_target(section)?.keep_running))
         .effects(&[
             ("--latency_target=20ms --latency_window=5s --latency_run=1", "job.control.*.keep_running=[true]"),
         ]),
@@ -142,7 +151,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).min(0)
         .default("0").example("10").help("Window of the steady-state check (default unit: seconds).")
-        .prints(|section| print::job::steady_state_value(section, |rule| Some(print::format_micros(rule.window_ns))))
+        .prints(|section| Some(print::format_micros(print::job::steady_state(section)?.window_ns)))
         .effects(&[
             (
                 "--ss=iops:5% --steadystate_duration=10",
@@ -151,11 +160,14 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(2500), field!(pace.steadystate_ramp_time), Unit::Seconds).aliases(&["ss_ramp"]).default("0")
         .example("5").help("Delay of the steady-state check (default unit: seconds).")
-        .prints(|section| print::job::steady_state_value(section, |rule| print::time(rule.ramp_ns)))
+        .prints(|section| print::time(print::job::steady_state(section)?.ramp_ns))
         .effects(&[("--ss=iops:5% --ss_dur=10 --steadystate_ramp_time=3", "job.control.*.ramp_ns=[3000000000]")]),
     time(tier1(2510), field!(pace.steadystate_check_interval), Unit::Seconds).aliases(&["ss_interval"]).default("1")
         .example("2").help("Sampling interval of the steady-state check (default unit: seconds).")
-        .prints(print::job::steadystate_check_interval)
+        .prints(|section| {
+            let rule = print::job::steady_state(section).filter(|rule| rule.interval_ns != Nanos::secs(1));
+            rule.map(|rule| print::format_micros(rule.interval_ns))
+        })
         .effects(&[
             (
                 "--ss=iops:5% --ss_dur=10 --steadystate_check_interval=2",

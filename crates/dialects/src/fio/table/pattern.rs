@@ -10,7 +10,8 @@ use crate::fio::values::Unit;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     keyword(tier1(100), "rw", pattern::Rw::WORDS).tail(special::parse_sequence).aliases(&["readwrite"]).default("read")
-        .example("randrw").help("IO direction").lowers_with(lower::lower_direction).prints(print::pattern::rw)
+        .example("randrw").help("IO direction").prints(print::pattern::rw)
+        .lowers_with(|draft| draft.parts.stream.mix = lower::mix(draft.options))
         .effects(&[
             (
                 "--rw=randwrite",
@@ -192,7 +193,7 @@ pub const ROWS: &[Row] = rows! {
             ("--randrepeat=0", "plan.seed=7; worker.draws={form:per_purpose,number:1,seed:7}"),
         ]),
     optional_size(tier1(180), field!(pattern.randseed)).default("0x89").example("42")
-        .help("Seed of the random numbers.").prints(print::job::randseed)
+        .help("Seed of the random numbers.").prints(|section| print::non_default(section.seed(), print::DEFAULT_SEED))
         .effects(&[
             (
                 "--randseed=42 --nrfiles=3 --filesize=1m-8m --size=30m",

@@ -2,14 +2,17 @@
 
 use super::row::*;
 use super::special;
+use crate::assign;
 use crate::fio::lower::{queue as lower, report};
 use crate::fio::options::queue;
 use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    special(tier1(230), "ioengine", special::parse_engine).default("psync").example("libaio")
-        .help("I/O engine.").lowers_with(lower::lower_engine).prints(print::engine::ioengine)
+    special(tier1(230), "ioengine", |reader, text| assign(&mut reader.job.queue.ioengine, Ok(text.to_string())))
+        .default("psync").example("libaio").help("I/O engine.")
+        .lowers_with(|draft| draft.parts.worker.engine.kind = lower::kind(draft.options))
+        .prints(print::engine::ioengine)
         .effects(&[
             ("--ioengine=libaio --iodepth=8", "worker.engine.kind=libaio; worker.latency=after_call; stream.depth=8"),
             ("--ioengine=mmap", "worker.engine.kind=mmap"),
@@ -35,7 +38,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     int(tier1(240), field!(queue.iodepth)).min(1).default("1").example("32")
         .help("Operations in flight per clone.").shows("iodepth", report::depth)
-        .prints(print::engine::iodepth)
+        .prints(|section| print::non_default(section.stream().depth, 1))
         .effects(&[
             ("--ioengine=io_uring --iodepth=32", "stream.depth=32"),
             ("--ioengine=null --iodepth=4", "worker.latency=after_call"),
@@ -44,7 +47,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     int(tier1(250), field!(queue.iodepth_batch)).aliases(&["iodepth_batch_submit"]).default("1").example("8")
         .help("Operations per submission; 0 for iodepth.").lowers_with(lower::lower_submit)
-        .prints(|section| print::engine::not_one(section.worker().batching.submit))
+        .prints(|section| print::non_default(section.worker().batching.submit?, 1))
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=8", "worker.batching.submit=8"),
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=0", "worker.batching.submit=32"),
@@ -52,7 +55,7 @@ pub const ROWS: &[Row] = rows! {
     int(tier1(260), field!(queue.iodepth_batch_complete_min)).aliases(&["iodepth_batch_complete"]).min(0)
         .default("1").example("4").help("Minimum completions to wait for; 0 polls without waiting.")
         .lowers_with(lower::lower_complete_min)
-        .prints(|section| print::engine::not_one(section.worker().batching.complete_min))
+        .prints(|section| print::non_default(section.worker().batching.complete_min?, 1))
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_min=4", "worker.batching.complete_min=4"),
         ]),
@@ -73,7 +76,10 @@ pub const ROWS: &[Row] = rows! {
             ("--ioengine=libaio --iodepth=8 --serialize_overlap=1", "worker.batching.serialize_overlap=true"),
         ]),
     keyword(tier1(300), "io_submit_mode", queue::SubmitMode::WORDS).default("inline").example("offload")
-        .help("The thread that submits operations.").lowers_with(lower::lower_offload)
+        .help("The thread that submits operations.")
+        .lowers_with(|draft| {
+            draft.parts.worker.engine.offload = draft.options.queue.io_submit_mode == queue::SubmitMode::Offload;
+        })
         .prints(|section| section.worker().engine.offload.then(|| "offload".into()))
         .effects(&[("--iodepth=4 --io_submit_mode=offload", "worker.engine.offload=true; stream.depth=4")]),
     boolean(tier1(550), field!(queue.direct)).default("0").example("1").help("Bypass the page cache (O_DIRECT).")
@@ -138,7 +144,8 @@ pub const ROWS: &[Row] = rows! {
         .help("The expected lifetime of written data, passed to the kernel.").lowers_with(lower::lower_write_lifetime)
         .prints(print::stream::write_hint)
         .effects(&[("--rw=write --write_hint=short", "stream.hint.write_lifetime=2")]),
-    keyword(tier1(710), "mem", queue::Memory::WORDS).tail(special::parse_memory).aliases(&["iomem"]).default("malloc").example("mmap")
+    keyword(tier1(710), "mem", queue::Memory::WORDS).aliases(&["iomem"]).default("malloc").example("mmap")
+        .tail(|reader, tail| assign(&mut reader.job.queue.mem_path, Ok(tail.strip_prefix(':').map(str::to_string))))
         .help("Memory type of the buffers.").lowers_with(lower::lower_buffers)
         .prints(|section| section.worker().memory.huge_pages.then(|| "mmaphuge".into()))
         .effects(&[

@@ -150,7 +150,7 @@ impl Reader<'_> {
 /// Assigns values to the three directions. A single value applies to all; the second of two applies
 /// to writes and trims. Blank values change nothing. After a trailing separator (`closed`), the
 /// last value applies to one direction only.
-pub(in crate::fio) fn spread<T: Clone>(target: &mut PerDirection<T>, values: &[Option<T>], closed: bool) {
+pub(in crate::fio) fn assign_directions<T: Clone>(target: &mut PerDirection<T>, values: &[Option<T>], closed: bool) {
     let slots = [&mut target.read, &mut target.write, &mut target.trim];
     for (index, slot) in slots.into_iter().enumerate() {
         let value = match values.get(index) {

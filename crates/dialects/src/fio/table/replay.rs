@@ -48,10 +48,11 @@ pub const ROWS: &[Row] = rows! {
         .without_effect("a trace is always read in pieces, during the replay"),
     boolean(tier2(970), field!(replay.replay_no_stall)).default("0").example("1")
         .help("Ignore the times in the trace.")
-        .prints(|section| print::files::replay_value(section, |replay| print::on(replay.without_times)))
+        .prints(|section| print::on(section.stream().replay.as_ref()?.without_times))
         .effects(&[("--read_iolog=trace --replay_no_stall=1", "stream.replay.without_times=true")]),
     text(tier2(980), field!(replay.replay_redirect)).example("/dev/sdb")
-        .help("Replay all operations on this file or device.").prints(print::files::replay_redirect)
+        .help("Replay all operations on this file or device.")
+        .prints(|section| Some(section.stream().replay.as_ref().filter(|replay| replay.redirected)?.files.join("")))
         .effects(&[
             (
                 "--read_iolog=trace --replay_redirect=f",
@@ -59,13 +60,15 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier2(990), field!(replay.replay_scale)).default("1").example("2").help("Divide offsets by this number.")
-        .prints(print::files::replay_scale)
+        .prints(|section| print::non_default(section.stream().replay.as_ref()?.scale, 1))
         .effects(&[("--read_iolog=trace --replay_scale=2", "stream.replay.scale=2")]),
     special(tier2(1000), "replay_align", special::replay_align).example("4096")
-        .help("Round down offsets to multiples of this power of two.").prints(print::files::replay_align)
+        .help("Round down offsets to multiples of this power of two.")
+        .prints(|section| print::non_default(section.stream().replay.as_ref()?.align, 0))
         .effects(&[("--read_iolog=trace --replay_align=4k", "stream.replay.align=4096")]),
     int(tier2(1010), field!(replay.replay_time_scale)).min(1).default("100").example("200")
-        .help("Speed as a percentage of the recorded speed: 200 is twice as fast.").prints(print::files::replay_time_scale)
+        .help("Speed as a percentage of the recorded speed: 200 is twice as fast.")
+        .prints(|section| print::non_default(section.stream().replay.as_ref()?.speed_percent, 100))
         .effects(&[("--read_iolog=trace --replay_time_scale=50", "stream.replay.speed_percent=50")]),
     special(tier2(1020), "replay_skip", special::replay_skip).example("trim")
         .help("Operations to skip: read, write, trim, sync, separated by commas.")

@@ -26,7 +26,10 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--slat_percentiles=1", "shown.percentiles_of.0=slat,clat")]),
     reals(tier1(2210), field!(report.percentile_list)).max(100)
         .default("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99").example("50:99:99.9")
-        .help("Percentiles to report.").shows("percentile_list", lower::percentile_list)
+        .help("Percentiles to report.")
+        .shows("percentile_list", |options| {
+            Some(options.report.percentile_list.iter().map(f64::to_string).collect::<Vec<_>>().join(":"))
+        })
         .effects(&[("--percentile_list=50:99.9", "shown.percentile_list.0=50:99.9")]),
     int(tier1(2220), field!(report.significant_figures)).min(1).max(10).default("4").example("6")
         .help("Significant digits in the normal report.")
@@ -56,7 +59,8 @@ pub const ROWS: &[Row] = rows! {
     boolean(tier1(2280), field!(report.disable_bw_measurement)).aliases(&["disable_bw"]).default("0").example("1")
         .help("Do not sample bandwidth."),
     keyword(tier1(2410), "kb_base", report::KbBase::WORDS).default("1024").example("1000")
-        .help("Multiplier of `k` in sizes and reports.").shows("kb_base", lower::kilo)
+        .help("Multiplier of `k` in sizes and reports.")
+        .shows("kb_base", |options| (options.report.kb_base == report::KbBase::Decimal).then(|| "1000".into()))
         .effects(&[("--kb_base=1000 --bs=4k", "stream.pattern.sizes.read.size=4000; shown.kb_base.0=1000")]),
     keyword(tier1(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Unit of rates in reports: bytes or bits.")
         .shows("unit_base", lower::unit)

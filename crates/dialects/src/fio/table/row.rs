@@ -3,6 +3,7 @@
 use model::{Bytes, PerDirection};
 
 use super::reader::{ParseResult, Reader};
+use crate::Status;
 pub(super) use crate::fio::draft::field_of_plan;
 use crate::fio::draft::{Draft, Parts, PlanField};
 use crate::fio::options::JobOptions;
@@ -69,17 +70,6 @@ pub struct Rank {
     /// Importance, from a survey of 356 public job files and command lines: 1 if nearly all
     /// need it, 2 if others need it, 3 if it needs special devices or is hardly used.
     pub tier: u8,
-}
-
-/// Whether an option is supported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It is supported.
-    Supported,
-    /// It is accepted but has no effect, for this reason.
-    WithoutEffect(&'static str),
-    /// It is refused unless it has its default, because it has this requirement.
-    Refused(&'static str),
 }
 
 /// Kinds of values, each with its field. Times are in microseconds.

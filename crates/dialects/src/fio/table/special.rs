@@ -2,7 +2,8 @@
 
 use model::PerDirection;
 
-use super::reader::{Notice, OptionError, ParseResult, Reader, spread};
+use super::reader::{Notice, OptionError, ParseResult, Reader, assign_directions};
+use super::row::Field;
 use crate::fio::lower;
 use crate::fio::options::replay::Skip;
 use crate::fio::options::typed::{
@@ -48,11 +49,6 @@ pub(super) fn parse_directory(reader: &mut Reader<'_>, text: &str) -> ParseResul
     Ok(())
 }
 
-pub(super) fn parse_engine(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.queue.ioengine = text.to_string();
-    Ok(())
-}
-
 pub(super) fn parse_service_type(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     let parameter = tail.strip_prefix(':').and_then(values::parse_real);
     let zipf = reader.job.files.file_service_type == crate::fio::options::files::ServiceType::Zipf;
@@ -60,11 +56,6 @@ pub(super) fn parse_service_type(reader: &mut Reader<'_>, tail: &str) -> ParseRe
         return Err(reader.fail("fio: zipf theta must be different than 1.0"));
     }
     reader.job.files.file_service_count = parameter;
-    Ok(())
-}
-
-pub(super) fn parse_memory(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
-    reader.job.queue.mem_path = tail.strip_prefix(':').map(str::to_string);
     Ok(())
 }
 
@@ -98,11 +89,6 @@ impl pattern::Rw {
     }
 }
 
-pub(super) fn size_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.files.filesize = parse_range(reader, text, Unit::Bytes)?;
-    Ok(())
-}
-
 pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let delay = parse_range(reader, text, Unit::Seconds)?;
     if let Some(row) = super::find("startdelay") {
@@ -113,7 +99,7 @@ pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-fn parse_range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, OptionError> {
+pub(super) fn parse_range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, OptionError> {
     let (numbers, _) = values::parse_numbers(text, unit, reader.job.kb_base());
     let low = numbers.first().copied().flatten().ok_or(OptionError::Failed)?.raw;
     let high = numbers.get(1).copied().flatten().map_or(low, |number| number.raw);
@@ -143,7 +129,7 @@ pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
             reader.check_bounds(row, range.low)?;
         }
     }
-    spread(&mut reader.job.pattern.bsrange, &ranges, false);
+    assign_directions(&mut reader.job.pattern.bsrange, &ranges, false);
     Ok(())
 }
 
@@ -166,7 +152,7 @@ pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
         let splits = splits.map(|(bytes, percent)| Split { bytes, percent });
         lists.push(Some(splits.collect()));
     }
-    spread(&mut reader.job.pattern.bssplit, &lists, false);
+    assign_directions(&mut reader.job.pattern.bssplit, &lists, false);
     Ok(())
 }
 
@@ -181,7 +167,7 @@ pub(super) fn parse_priorities(reader: &mut Reader<'_>, text: &str) -> ParseResu
         lists.push(Some(entries));
     }
     let mut splits = PerDirection::default();
-    spread(&mut splits, &lists, false);
+    assign_directions(&mut splits, &lists, false);
     // Trims have no priorities.
     splits.trim.clear();
     reader.job.engine.cmdprio_bssplit = Some(splits);
@@ -343,7 +329,7 @@ fn parse_zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<Per
         lists.push(Some(zones.map(|(access, size)| Zone { access, size }).collect()));
     }
     let mut values = PerDirection::default();
-    spread(&mut values, &lists, false);
+    assign_directions(&mut values, &lists, false);
     Ok(values)
 }
 
@@ -414,21 +400,6 @@ pub(super) fn set_log_name(log: &mut Option<LogName>, text: &str) -> ParseResult
     Ok(())
 }
 
-pub(super) fn parse_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.system.cpus_allowed = parse_cpu_ranges(reader, "cpus_allowed", text)?;
-    Ok(())
-}
-
-pub(super) fn verify_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.verify.verify_async_cpus = parse_cpu_ranges(reader, "verify_async_cpus", text)?;
-    Ok(())
-}
-
-pub(super) fn log_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.log_compression_cpus = parse_cpu_ranges(reader, "log_compression_cpus", text)?;
-    Ok(())
-}
-
 pub(super) fn parse_cpu_mask(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mask = reader.number(text)?.signed();
     let cpu_beyond_max = (0..i64::BITS).find(|cpu| mask >> cpu & 1 == 1 && *cpu > reader.max_cpu());
@@ -464,7 +435,7 @@ fn check_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 
 /// Parses ranges of processors. Ranges are expanded later, so the numbers and their count are
 /// limited.
-fn parse_cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, OptionError> {
+pub(super) fn parse_cpus(reader: &mut Reader<'_>, (option, at): Field<Vec<CpuRange>>, text: &str) -> ParseResult {
     let mut listed = 0;
     let mut ranges = Vec::new();
     let max_cpu = i64::from(reader.max_cpu());
@@ -483,7 +454,8 @@ fn parse_cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result
             last: last as u32,
         });
     }
-    Ok(ranges)
+    *at(reader.job) = ranges;
+    Ok(())
 }
 
 /// The leading integer, as C's `atoi` reads it; 0 if there is none.
@@ -498,18 +470,12 @@ fn leading_integer(text: &str) -> i64 {
     if unsigned.len() < text.len() { -value } else { value }
 }
 
-pub(super) fn parse_buffer_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.data.buffer_pattern = parse_pieces(text).ok_or(OptionError::Failed)?;
-    Ok(())
-}
-
-pub(super) fn verify_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.verify.verify_pattern = parse_pieces(text).ok_or(OptionError::Failed)?;
-    Ok(())
-}
-
 /// Parses a sequence of `0x` with hexadecimal digits, `"text"`, `'file'`, decimal numbers and `%o`.
-fn parse_pieces(text: &str) -> Option<Vec<Piece>> {
+pub(super) fn parse_pieces(text: &str) -> Result<Vec<Piece>, OptionError> {
+    pieces(text).ok_or(OptionError::Failed)
+}
+
+fn pieces(text: &str) -> Option<Vec<Piece>> {
     let (mut rest, mut pieces) = (text, Vec::new());
     while let Some(first) = rest.chars().next() {
         let piece;

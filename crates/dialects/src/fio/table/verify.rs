@@ -2,6 +2,7 @@
 
 use super::row::*;
 use super::special;
+use crate::assign;
 use crate::fio::lower::verify as lower;
 use crate::fio::options::verify;
 use crate::fio::options::verify::VerifyPolicy;
@@ -11,13 +12,17 @@ use crate::fio::print;
 pub const ROWS: &[Row] = rows! {
     keyword(tier1(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
         .help("Checksum to write with the data, and to verify.").lowers_with(lower::lower_verify)
-        .prints(|section| print::verify::check(section, |verify| Some(print::verify_method_name(verify.method).into())))
+        .prints(|section| Some(print::verify_method_name(section.stream().verify.as_ref()?.method).into()))
         .effects(&[
             ("--rw=write --verify=crc32c", "stream.verify.method=crc32c; stream.content={content:fresh}"),
             ("--rw=write --verify=sha3-256", "stream.verify.method=sha3_256"),
         ]),
     boolean(tier1(740), field!(verify.do_verify)).default("1").example("0")
-        .help("Verify after writing.").prints(print::verify::do_verify)
+        .help("Verify after writing.")
+        .prints(|section| {
+            let verify = section.stream().verify.as_ref()?;
+            print::off(verify.after_writes || verify.backlog > 0 || verify.only)
+        })
         .effects(&[("--rw=write --verify=md5 --do_verify=0", "stream.verify.after_writes=false")]),
     ignored(tier1(750), "verifysort").example("1").help("Removed from fio; data is verified in write order.")
         .without_effect("fio has removed it"),
@@ -30,8 +35,10 @@ pub const ROWS: &[Row] = rows! {
         .help("Offset in the interval to which the header is moved; the data there takes its place.")
         .plan_field(field_of_plan!(Count: stream.verify?.header_at))
         .effects(&[("--rw=write --verify=md5 --verify_offset=512", "stream.verify.header_at=512")]),
-    special(tier1(790), "verify_pattern", special::verify_pattern).example("0xab")
-        .help("Pattern to write and verify.").prints(print::verify::verify_pattern)
+    special(tier1(790), "verify_pattern", |reader, text| {
+        assign(&mut reader.job.verify.verify_pattern, special::parse_pieces(text))
+    })
+        .example("0xab").help("Pattern to write and verify.").prints(print::verify::verify_pattern)
         .effects(&[("--rw=write --verify=pattern --verify_pattern=0xab", "stream.verify.pattern=[171]")]),
     int(tier2(800), field!(verify.verify_pattern_interval)).default("0").example("512")
         .help("Restart the pattern after this many bytes, with its %o updated; 0 for never.")
@@ -54,8 +61,10 @@ pub const ROWS: &[Row] = rows! {
             ("--rw=write --verify=md5 --verify_async=4", "stream.verify.threads=4"),
             ("--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1", "stream.verify.threads=2"),
         ]),
-    special(tier2(840), "verify_async_cpus", special::verify_cpus).example("0-3")
-        .help("CPUs of the verify threads.").prints(print::verify::verify_async_cpus)
+    special(tier2(840), "verify_async_cpus", |reader, text| {
+        special::parse_cpus(reader, field!(verify.verify_async_cpus), text)
+    })
+        .example("0-3").help("CPUs of the verify threads.").prints(print::verify::verify_async_cpus)
         .effects(&[
             ("--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1", "stream.verify.processors=[0,1]"),
         ]),
@@ -79,7 +88,7 @@ pub const ROWS: &[Row] = rows! {
             )]),
     keywords(tier1(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
         .help("Which writes to verify.")
-        .prints(|section| print::verify::check(section, |verify| verify.flushed_only.then(|| "fsynced".into())))
+        .prints(|section| section.stream().verify.as_ref()?.flushed_only.then(|| "fsynced".into()))
         .effects(&[("--rw=write --verify=md5 --verify_policy=fsynced", "stream.verify.flushed_only=true")]),
     boolean(tier1(660), field!(verify.verify_header_seed)).default("1").example("0")
         .help("Verify the seed in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_seed)).lowers_with(lower::lower_header_seed)

@@ -29,7 +29,11 @@ pub const ROWS: &[Row] = rows! {
             ("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.work=8192"),
         ]),
     size(tier2(1120), field!(zones.zonecapacity)).default("0").example("128m")
-        .help("Writable bytes of a zone; 0 for all.").prints(print::pattern::zonecapacity)
+        .help("Writable bytes of a zone; 0 for all.")
+        .prints(|section| {
+            let zones = print::pattern::write_pointers(section).filter(|zones| zones.capacity != zones.zone);
+            zones.map(|zones| crate::notation::format_size(zones.capacity.0))
+        })
         .effects(&[
             ("--rw=write --zonemode=zbd --zonesize=8k --zonecapacity=4k", "stream.pattern.access.0.capacity=4096"),
         ]),
@@ -45,7 +49,8 @@ pub const ROWS: &[Row] = rows! {
         .prints(|section| print::on(print::pattern::write_pointers(section).is_some_and(|zones| zones.read_beyond)))
         .effects(&[("--rw=randread --zonemode=zbd --zonesize=8k --read_beyond_wp=1", "stream.pattern.access.0.read_beyond=true")]),
     int(tier2(1160), field!(zones.max_open_zones)).default("0").example("14")
-        .help("Maximum open zones of a file; 0 for no limit.").prints(print::pattern::max_open_zones)
+        .help("Maximum open zones of a file; 0 for no limit.")
+        .prints(|section| print::positive(print::pattern::write_pointers(section)?.open.into()))
         .effects(&[("--rw=randwrite --zonemode=zbd --zonesize=8k --max_open_zones=14", "stream.pattern.access.0.open=14")]),
     int(tier2(1170), field!(zones.job_max_open_zones)).default("0").example("14")
         .help("Like max_open_zones, but per job; the smaller limit applies.")
@@ -61,7 +66,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Fill the remainder of a zone."),
     real(tier2(1210), field!(zones.zone_reset_threshold)).max(1).default("0").example("0.5")
         .help("Reset zones early once this share of the zones holds data.")
-        .prints(print::pattern::zone_reset_threshold)
+        .prints(|section| Some(print::pattern::write_pointers(section)?.reset?.above.to_string()))
         .effects(&[
             (
                 "--rw=randwrite --zonemode=zbd --zonesize=8k --zone_reset_threshold=0.5 --zone_reset_frequency=0.25",
@@ -69,7 +74,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     real(tier2(1220), field!(zones.zone_reset_frequency)).max(1).default("0").example("0.1")
-        .help("Share of writes that reset a zone early.").prints(print::pattern::zone_reset_frequency)
+        .help("Share of writes that reset a zone early.")
+        .prints(|section| Some(print::pattern::write_pointers(section)?.reset?.share.to_string()))
         .effects(&[
             (
                 "--rw=randwrite --zonemode=zbd --zonesize=8k --zone_reset_threshold=0.5 --zone_reset_frequency=0.25",
@@ -96,6 +102,7 @@ pub const ROWS: &[Row] = rows! {
         .prints(|section| print::pattern::aged(section).map(|aged| aged.spare.to_string()))
         .effects(&[("--rw=randwrite --sprandom=1 --spr_op=0.25", "stream.pattern.access.0.placement.spare=0.25")]),
     size(tier2(1310), field!(zones.spr_cs)).default("0").example("1g")
-        .help("Write cache size of the device; blocks are overwritten one region later.").prints(print::pattern::spr_cs)
+        .help("Write cache size of the device; blocks are overwritten one region later.")
+        .prints(|section| print::size(print::pattern::aged(section)?.cache.0))
         .effects(&[("--rw=randwrite --sprandom=1 --spr_cs=8k", "stream.pattern.access.0.placement.cache=8192")]),
 };

@@ -5,39 +5,7 @@ use model::observation::Load;
 
 use super::{Settings, TargetSettings, Throttle};
 use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, ExitOutput, ParseEnv, ParseOutcome, Processors, Version, read};
-
-/// Opens nothing, and accepts every processor number: the line is not run.
-struct NullEnv;
-
-impl ParseEnv for NullEnv {
-    fn processors(&self) -> Processors {
-        Processors {
-            online: (0..1024).collect(),
-            possible: 1024,
-        }
-    }
-
-    fn milliseconds_since_boot(&self) -> u64 {
-        0
-    }
-
-    fn read_profile(&mut self, _: &str) -> Result<String, String> {
-        Err("the profile is not part of the report".into())
-    }
-
-    fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn signal_event(&mut self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn version(&self) -> Version {
-        Version::V2_3
-    }
-}
+use crate::diskspd::{ExitOutput, OfflineEnv, ParseOutcome, read};
 
 /// Splits a line into arguments, without the program and redirections. Quotes enclose blanks.
 fn split_line(line: &str) -> Vec<String> {
@@ -54,7 +22,7 @@ fn split_line(line: &str) -> Vec<String> {
 /// The profile of a line; an error if DiskSpd would refuse it, or if the profile is in a file
 /// (`-X`).
 fn parse_profile(line: &str) -> Result<Profile, ExitOutput> {
-    match read("diskspd", &split_line(line), &mut NullEnv) {
+    match read("diskspd", &split_line(line), &mut OfflineEnv) {
         ParseOutcome::Run(request) | ParseOutcome::Print(request) => Ok(request.profile),
         ParseOutcome::End(end) => Err(end),
     }

@@ -7,7 +7,7 @@ pub(super) mod text;
 mod text_tables;
 pub(super) mod xml;
 
-use model::observation::Load;
+use model::observation::{Latency, Load};
 use model::{Bytes, Nanos};
 
 pub(super) use command::parse_load as load_of_command;
@@ -75,7 +75,7 @@ impl Settings {
             closed_loop: self.complete.then_some(!limited && !pauses),
             rate_iops: limited.then(|| self.rate(pool)).flatten(),
             direct: self.same(|target| target.bypasses_cache),
-            warm_up_ns: self.warm_up_s.map(seconds),
+            warm_up_ns: self.warm_up_s.map(Nanos::secs),
             size: self.same(|target| target.size).map(Bytes),
             ..Load::default()
         }
@@ -112,8 +112,25 @@ impl Settings {
     }
 }
 
-fn seconds(number: u64) -> Nanos {
-    Nanos(number.saturating_mul(1_000_000_000))
+/// The size of the targets, if it is the same for all.
+fn same_size(mut sizes: impl Iterator<Item = u64>) -> Option<Bytes> {
+    let first = sizes.next()?;
+    sizes.all(|size| size == first).then_some(Bytes(first))
+}
+
+/// A latency with these values at shares; those at 0 and 1 are the minimum and the maximum.
+fn latency_of(quantiles: &[(f64, f64)]) -> Latency {
+    let value_at = |wanted: f64| {
+        let entry = quantiles.iter().find(|(share, _)| *share == wanted);
+        entry.map(|(_, value)| *value)
+    };
+    let inner = quantiles.iter().filter(|(share, _)| *share > 0.0 && *share < 1.0);
+    Latency {
+        min_ns: value_at(0.0),
+        max_ns: value_at(1.0),
+        quantiles: inner.copied().collect(),
+        ..Latency::default()
+    }
 }
 
 /// Converts milliseconds, the unit of latencies in every DiskSpd report.

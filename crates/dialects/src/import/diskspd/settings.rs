@@ -2,7 +2,7 @@
 //! later.
 
 use super::{Settings, TargetSettings, Throttle};
-use crate::import::numbers::{parse_decimal, parse_integer};
+use crate::import::numbers::{parse_decimal, parse_integer, parse_u32};
 
 impl Settings {
     /// Reads a line; `false` if it is not a settings line.
@@ -19,11 +19,7 @@ impl Settings {
         } else if line.starts_with("measuring latency") {
             self.measures_latency = true;
         } else if let Some(rest) = line.strip_prefix("thread pool with ") {
-            self.pool_threads = rest
-                .split(' ')
-                .next()
-                .and_then(parse_integer)
-                .map(|number| number as u32);
+            self.pool_threads = rest.split(' ').next().and_then(parse_u32);
         } else if let Some(rest) = line.strip_prefix("path:") {
             self.targets.push(TargetSettings {
                 path: rest.trim().trim_matches(['\'', '\u{2018}', '\u{2019}']).to_owned(),
@@ -31,7 +27,7 @@ impl Settings {
             });
             self.complete = false;
         } else if let (Some(rest), true) = (outstanding(line), self.targets.is_empty()) {
-            self.pool_requests = parse_integer(rest).map(|number| number as u32);
+            self.pool_requests = parse_u32(rest);
         } else {
             let prefixes = ["cool down time:", "random seed:", "affinity disabled", "gathering IOPS"];
             return prefixes.iter().any(|start| line.starts_with(start));
@@ -62,9 +58,9 @@ fn outstanding(line: &str) -> Option<&str> {
 impl TargetSettings {
     fn read_line(&mut self, line: &str) -> bool {
         if let Some(rest) = outstanding(line) {
-            self.requests = parse_integer(rest).map(|number| number as u32);
+            self.requests = parse_u32(rest);
         } else if let Some(rest) = line.strip_prefix("threads per file:") {
-            self.threads = parse_integer(rest.trim()).map(|number| number as u32);
+            self.threads = parse_u32(rest.trim());
         } else if let Some(rest) = line.strip_prefix("block size:") {
             self.block = parse_size(rest);
         } else if let Some(rest) = line.strip_prefix("throughput rate-limited to ") {

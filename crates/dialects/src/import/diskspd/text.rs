@@ -8,10 +8,9 @@ use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observatio
 use model::{Bytes, Direction, PerDirection};
 
 use super::text_tables::{Chart, RowFigures, Table, Unreadable, parse_figure, split_cells, split_titles};
-use super::{Settings, command, from_ms, from_seconds};
-use crate::Diagnostic;
-use crate::import::numbers::parse_integer;
-use crate::import::{Form, Imported, build_location};
+use super::{Settings, command, from_ms, from_seconds, latency_of, same_size};
+use crate::import::numbers::{parse_integer, parse_u32};
+use crate::import::{Form, Imported, problem_at, truncated_finding};
 
 const COMMAND: &str = "Command Line:";
 const RESULTS: &str = "Results for timespan ";
@@ -68,21 +67,16 @@ struct Reader {
 struct VersionHints {
     powers_named: bool,
     sizes_have_units: bool,
-    counts_processors_in_results: bool,
     knows_topology: bool,
 }
 
 impl VersionHints {
     fn version(self) -> &'static str {
-        match self {
-            VersionHints {
-                knows_topology: true, ..
-            } => "2.2",
-            VersionHints {
-                sizes_have_units: true, ..
-            } => "2.1",
-            VersionHints { powers_named: true, .. } => "2.0.18 to 2.0.21",
-            _ => "2.0.17 or older",
+        match (self.knows_topology, self.sizes_have_units, self.powers_named) {
+            (true, ..) => "2.2",
+            (false, true, _) => "2.1",
+            (false, false, true) => "2.0.18 to 2.0.21",
+            (false, false, false) => "2.0.17 or older",
         }
     }
 }
@@ -105,14 +99,12 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             .strip_prefix("cpu count:")
             .or_else(|| line.strip_prefix("proc count:"))
         {
-            imported.processors = parse_integer(rest.trim()).map(|count| count as u32);
-            let is_result = line.starts_with("proc");
-            reader.form.counts_processors_in_results |= is_result;
-            reader.form.knows_topology |= !is_result;
+            imported.processors = parse_u32(rest.trim());
+            reader.form.knows_topology |= line.starts_with("cpu");
         } else if let Err(unreadable) = reader.read_line(line) {
-            imported
-                .unread
-                .push(unreadable_line(file, index + 1, line, &unreadable));
+            let Unreadable { found, expected } = unreadable;
+            let message = format!("cannot read `{found}`: expected {expected}");
+            imported.unread.push(problem_at(file, index + 1, line, message));
         }
         if !line.is_empty() {
             line.clone_into(&mut reader.title);
@@ -132,18 +124,11 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
     imported
 }
 
-fn unreadable_line(file: &str, number: usize, line: &str, unreadable: &Unreadable) -> Diagnostic {
-    let message = format!("cannot read `{}`: expected {}", unreadable.found, unreadable.expected);
-    Diagnostic::new(message).at(build_location(file, number, line))
-}
-
 impl Reader {
     fn read_line(&mut self, line: &str) -> Result<(), Unreadable> {
         if let Some(rest) = line.strip_prefix(RESULTS) {
-            let number = rest.trim_end_matches(':').trim();
-            let number = parse_integer(number).map_or(1, |number| number as u32);
             self.spans.push(Span {
-                number,
+                number: parse_u32(rest.trim_end_matches(':').trim()).unwrap_or(1),
                 ..Span::default()
             });
             self.section = Section::Results;
@@ -169,7 +154,7 @@ impl Reader {
         self.section = Section::Settings;
         if let Some(rest) = line.strip_prefix("timespan:") {
             self.settings.push(Settings {
-                number: parse_integer(rest.trim()).map_or(1, |number| number as u32),
+                number: parse_u32(rest.trim()).unwrap_or(1),
                 ..Settings::default()
             });
         }
@@ -234,9 +219,7 @@ impl Reader {
         }
         if let (Some(last), true) = (settings.last(), self.loads.is_empty() && self.findings.is_empty()) {
             let message = format!("the report ends before the results of time span {}", last.number);
-            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message);
-            self.findings
-                .push(finding.help("copy the whole report, or run it again"));
+            self.findings.push(truncated_finding(message));
         }
         self.command = None;
         self.section = Section::Prose;
@@ -254,13 +237,8 @@ impl Reader {
         let missing = span.missing(settings);
         if !missing.is_empty() {
             let message = format!("the report lacks {}", missing.join(", "));
-            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message).at(&*name);
-            let finding = finding.why(
-                "the report is truncated, or copied in part; checks that need \
-                these figures are skipped",
-            );
-            self.findings
-                .push(finding.help("copy the whole report, or run it again"));
+            let why = "the report is truncated, or copied in part; checks that need these figures are skipped";
+            self.findings.push(truncated_finding(message).at(&*name).why(why));
         }
         let Some(total) = span.total() else { return };
         let files: Vec<String> = span.rows(0).map(|row| row.file.clone()).collect();
@@ -274,12 +252,7 @@ impl Reader {
     fn observation(&self, span: &Span, settings: Option<&Settings>, name: String, total: RowFigures) -> Observation {
         let mut load = settings.map(|settings| settings.load(span.threads)).unwrap_or_default();
         load.workers = load.workers.or(span.threads);
-        let sizes: Vec<u64> = span.rows(0).filter_map(|row| row.size).collect();
-        if let Some(first) = sizes.first()
-            && sizes.iter().all(|size| size == first)
-        {
-            load.size = Some(Bytes(*first));
-        }
+        load.size = same_size(span.rows(0).filter_map(|row| row.size)).or(load.size);
         self.complete_by_command(&mut load);
         let flow_from_table = |table: usize| {
             let cells = span.tables[table].as_ref()?.total?;
@@ -322,7 +295,7 @@ fn read_head_line(span: &mut Span, line: &str, commas: &mut bool) -> Result<(), 
             expected: "seconds with a decimal point",
         })?);
     } else if let Some(rest) = line.strip_prefix("thread count:") {
-        span.threads = parse_integer(rest.trim()).map(|count| count as u32);
+        span.threads = parse_u32(rest.trim());
     } else if line.starts_with("The test was interrupted before the measurements began") {
         span.interrupted = true;
     }
@@ -418,28 +391,15 @@ impl Span {
 }
 
 fn build_flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> IoStats {
-    let percentile_at = |share: f64| {
-        quantiles
-            .iter()
-            .find(|(percentile_at, _)| *percentile_at == share)
-            .map(|(_, value)| *value)
-    };
-    let (min_ns, max_ns) = (percentile_at(0.0), percentile_at(1.0));
-    let inner: Vec<(f64, f64)> = quantiles
-        .iter()
-        .copied()
-        .filter(|(percentile_at, _)| *percentile_at > 0.0 && *percentile_at < 1.0)
-        .collect();
+    let known_latency = latency_of(&quantiles);
     // DiskSpd prints a mean of 0.000 if there were no operations.
     let some = cells.operations != Some(0);
-    let latency = (some && (cells.latency_ms.is_some() || !inner.is_empty())).then(|| Latency {
+    let has_latency = cells.latency_ms.is_some() || !known_latency.quantiles.is_empty();
+    let latency = (some && has_latency).then(|| Latency {
         samples: cells.operations,
         mean_ns: cells.latency_ms.map(from_ms),
         deviation_ns: cells.latency_deviation_ms.map(from_ms),
-        min_ns,
-        max_ns,
-        quantiles: inner,
-        histogram: None,
+        ..known_latency
     });
     IoStats {
         operations: cells.operations,

@@ -8,10 +8,10 @@ use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observatio
 use model::{Bytes, Direction, Nanos, PerDirection};
 use roxmltree::{Document, Node};
 
-use super::{Settings, TargetSettings, Throttle, from_ms, from_seconds};
+use super::{Settings, TargetSettings, Throttle, from_ms, from_seconds, latency_of, same_size};
 use crate::Diagnostic;
-use crate::import::numbers::{parse_decimal, parse_integer, percent_to_share};
-use crate::import::{Form, Imported, build_location, embedded};
+use crate::import::numbers::{parse_decimal, parse_integer, parse_u32, percent_to_share};
+use crate::import::{Form, Imported, embedded, problem_at};
 
 /// Reads all `Results` elements.
 ///
@@ -25,8 +25,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     let document = Document::parse(&whole_text).map_err(|error| {
         let row = error.pos().row as usize;
         let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
-        let problem = Diagnostic::new(format!("cannot parse the XML: {error}"));
-        let problem = problem.at(build_location(file, row + before, line));
+        let problem = problem_at(file, row + before, line, format!("cannot parse the XML: {error}"));
         vec![problem.help("pass the complete report, which ends with </Results>: this one is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::DiskspdXml);
@@ -75,9 +74,7 @@ fn read_results(imported: &mut Imported, results: Node<'_, '_>) {
                 .push(Finding::new("RUN-INTERRUPTED", Severity::Error, message).at(name));
             continue;
         }
-        imported.processors = child_integer(span, "ProcCount")
-            .map(|count| count as u32)
-            .or(imported.processors);
+        imported.processors = child_u32(span, "ProcCount").or(imported.processors);
         match read_observation(span, settings.get(index), name.clone()) {
             Some(observation) => imported.loads.push(Observation {
                 version: version.clone(),
@@ -106,6 +103,10 @@ fn child_integer(node: Node<'_, '_>, name: &str) -> Option<u64> {
     parse_integer(&child_text(node, name)?)
 }
 
+fn child_u32(node: Node<'_, '_>, name: &str) -> Option<u32> {
+    parse_u32(&child_text(node, name)?)
+}
+
 fn child_number(node: Node<'_, '_>, name: &str) -> Option<f64> {
     parse_decimal(&child_text(node, name)?)
 }
@@ -125,15 +126,13 @@ fn read_span_settings(span: Node<'_, '_>) -> Settings {
     let targets = find_child(span, "Targets")
         .into_iter()
         .flat_map(|targets| targets.children());
-    let threads = child_integer(span, "ThreadCount")
-        .filter(|threads| *threads > 0)
-        .map(|threads| threads as u32);
+    let threads = child_u32(span, "ThreadCount").filter(|threads| *threads > 0);
     Settings {
         duration_s: child_integer(span, "Duration"),
         warm_up_s: child_integer(span, "Warmup"),
         measures_latency: is_true(span, "MeasureLatency"),
         pool_threads: threads,
-        pool_requests: child_integer(span, "RequestCount").map(|requests| requests as u32),
+        pool_requests: child_u32(span, "RequestCount"),
         targets: targets
             .filter(|node| node.has_tag_name("Target"))
             .map(|node| read_target(node, threads.is_some()))
@@ -143,7 +142,7 @@ fn read_span_settings(span: Node<'_, '_>) -> Settings {
     }
 }
 
-fn read_target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
+fn read_target(node: Node<'_, '_>, is_pooled: bool) -> TargetSettings {
     let limit = find_child(node, "Throughput").and_then(|limit| {
         let number = parse_decimal(limit.text()?.trim()).filter(|number| *number > 0.0)?;
         Some(match limit.attribute("unit") {
@@ -157,10 +156,8 @@ fn read_target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
         read_percent: child_number(node, "WriteRatio").map(|writes| 100.0 - writes),
         block: child_integer(node, "BlockSize"),
         random: Some(find_child(node, "Random").is_some() || find_child(node, "RandomRatio").is_some()),
-        requests: child_integer(node, "RequestCount").map(|requests| requests as u32),
-        threads: child_integer(node, "ThreadsPerFile")
-            .filter(|_| !of_pool)
-            .map(|threads| threads as u32),
+        requests: child_u32(node, "RequestCount"),
+        threads: child_u32(node, "ThreadsPerFile").filter(|_| !is_pooled),
         bypasses_cache: Some(disables_all_caches || is_true(node, "DisableOSCache")),
         writes_through: Some(disables_all_caches || is_true(node, "WriteThrough")),
         limit,
@@ -183,7 +180,8 @@ fn read_count(target: Node<'_, '_>, operations: &str, bytes: &str) -> Option<Cou
     })
 }
 
-const NAMES: [(&str, &str); 3] = [
+/// Elements with the operations and bytes of all directions, of reads and of writes.
+const COUNT_ELEMENTS: [(&str, &str); 3] = [
     ("IOCount", "BytesCount"),
     ("ReadCount", "ReadBytes"),
     ("WriteCount", "WriteBytes"),
@@ -202,32 +200,29 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         }
         (!targets.is_empty()).then_some(sum)
     };
-    let totals = NAMES.map(sum);
+    let totals = COUNT_ELEMENTS.map(sum);
     let total = totals[0]?;
     let latencies = read_latencies(span);
-    let threads_counted = child_integer(span, "ThreadCount").map(|threads| threads as u32);
+    let threads_counted = child_u32(span, "ThreadCount");
     let mut load = settings
         .map(|settings| settings.load(threads_counted))
         .unwrap_or_default();
-    let sizes: Vec<u64> = targets
+    let sizes = targets
         .iter()
-        .filter_map(|(_, target)| child_integer(*target, "FileSize"))
-        .collect();
-    if let Some(first) = sizes.first().filter(|first| sizes.iter().all(|size| size == *first)) {
-        load.size = Some(Bytes(*first));
-    }
+        .filter_map(|(_, target)| child_integer(*target, "FileSize"));
+    load.size = same_size(sizes).or(load.size);
     let deviation = |name: &str| find_child(span, "Iops").and_then(|iops| child_number(iops, name));
-    let flow_of = |index: usize, count: Count, deviation: Option<f64>| IoStats {
+    let stats_of = |index: usize, count: Count, deviation: Option<f64>| IoStats {
         iops_deviation: deviation,
         latency: latencies[index].clone().map(|latency| Latency {
             samples: Some(count.operations),
             ..latency
         }),
-        ..flow_from_count(count, time)
+        ..stats_from_count(count, time)
     };
     let direction = |index: usize, name: &str| {
         let count = totals[index].filter(|count| count.operations > 0)?;
-        Some(flow_of(index, count, deviation(name)))
+        Some(stats_of(index, count, deviation(name)))
     };
     Some(Observation {
         tool: "DiskSpd".into(),
@@ -236,8 +231,8 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         started_unix_ns: None,
         measured_ns: Some(time),
         directions: PerDirection::new(direction(1, "ReadIopsStdDev"), direction(2, "WriteIopsStdDev"), None),
-        total: flow_of(0, total, deviation("IopsStdDev")),
-        breakdown: read_parts(&targets, time),
+        total: stats_of(0, total, deviation("IopsStdDev")),
+        breakdown: read_breakdown(&targets, time),
         cores: read_cores(span),
         series: read_series(span, settings),
         ..Observation::default()
@@ -254,7 +249,7 @@ fn thread_targets<'a, 'i>(thread: Node<'a, 'i>) -> Vec<(String, Node<'a, 'i>)> {
     named.collect()
 }
 
-fn flow_from_count(count: Count, time: Nanos) -> IoStats {
+fn stats_from_count(count: Count, time: Nanos) -> IoStats {
     let seconds = time.as_secs();
     let rate = |number: u64| (seconds > 0.0).then(|| number as f64 / seconds);
     IoStats {
@@ -282,23 +277,10 @@ fn read_latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
                 ))
             })
             .collect();
-        let percentile_at = |share: f64| {
-            rows.iter()
-                .find(|(percentile_at, _)| *percentile_at == share)
-                .map(|(_, value)| *value)
-        };
         Some(Latency {
-            samples: None,
             mean_ns: Some(mean_ns),
             deviation_ns: child_number(latency, deviation).map(from_ms),
-            min_ns: percentile_at(0.0),
-            max_ns: percentile_at(1.0),
-            quantiles: rows
-                .iter()
-                .copied()
-                .filter(|(percentile_at, _)| *percentile_at > 0.0 && *percentile_at < 1.0)
-                .collect(),
-            histogram: None,
+            ..latency_of(&rows)
         })
     };
     [
@@ -308,7 +290,7 @@ fn read_latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
     ]
 }
 
-fn read_parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry> {
+fn read_breakdown(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry> {
     let directions = [None, Some(Direction::Read), Some(Direction::Write)];
     let means = [
         "AverageLatencyMilliseconds",
@@ -317,7 +299,7 @@ fn read_parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownE
     ];
     let rows = directions
         .into_iter()
-        .zip(NAMES)
+        .zip(COUNT_ELEMENTS)
         .zip(means)
         .flat_map(|((direction, names), mean)| {
             targets.iter().filter_map(move |(name, target)| {
@@ -332,7 +314,7 @@ fn read_parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownE
                             mean_ns: Some(mean_ns),
                             ..Latency::default()
                         }),
-                        ..flow_from_count(count, time)
+                        ..stats_from_count(count, time)
                     },
                 })
             })

@@ -6,9 +6,9 @@ use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
 use super::json_flows::{EntryFlows, parse_milliseconds, read_device, read_directions, sum_short_operations};
-use super::{AccessKind, Options, is_synchronous, merged_jobs_finding};
+use super::{Options, completion_percentiles_finding, failed_job_finding, is_synchronous, merged_jobs_finding};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, build_location, embedded, flow_sum};
+use crate::import::{Form, Imported, embedded, flow_sum, problem_at};
 
 /// A report entry, with its job, group and options.
 struct Entry {
@@ -37,8 +37,8 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
             .lines()
             .nth(error.line().saturating_sub(1))
             .unwrap_or_default();
-        let problem = Diagnostic::new(format!("cannot parse the JSON: {error}"));
-        let problem = problem.at(build_location(file, error.line() + before, line));
+        let message = format!("cannot parse the JSON: {error}");
+        let problem = problem_at(file, error.line() + before, line, message);
         vec![problem.help("run fio again with --output=FILE: this report is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::FioJson);
@@ -66,21 +66,12 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     if let [only] = &runs[..] {
         imported.job_options.clone_from(&only[0].options.0);
     }
-    let at_once = at_once(&imported.loads, &runs, version);
-    imported.loads.extend(at_once);
-    for entry in &entries {
-        let idle = Finding::new(
-            "JOB-FAILED",
-            Severity::Error,
-            format!("the job ended with error {}", entry.error),
-        );
-        if entry.error != 0 {
-            imported.findings.push(
-                idle.at(&*entry.name)
-                    .help("the figures cover only the time before the error"),
-            );
-        }
-    }
+    let sums = sum_groups(&imported.loads, &runs, version);
+    imported.loads.extend(sums);
+    let failed = entries
+        .iter()
+        .filter_map(|entry| failed_job_finding(&entry.name, entry.error));
+    imported.findings.extend(failed);
     Ok(imported)
 }
 
@@ -142,13 +133,6 @@ fn combine_clones(clones: &[Entry], version: Option<String>) -> Observation {
     } else {
         clones.len() as u32
     };
-    let sum_clone_flows = |direction: Direction| {
-        let flows: Vec<&IoStats> = clones
-            .iter()
-            .filter_map(|clone| clone.flows.directions[direction].as_ref())
-            .collect();
-        flow_sum::sum(&flows)
-    };
     let totals: Vec<&IoStats> = clones.iter().map(|clone| &clone.flows.total).collect();
     let covers_several_jobs = first.covers_several_jobs();
     let clones_per_entry = f64::from(workers) / clones.len() as f64;
@@ -172,12 +156,15 @@ fn combine_clones(clones: &[Entry], version: Option<String>) -> Observation {
         },
         started_unix_ns: None,
         measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.flows.measured)),
-        directions: PerDirection::from_fn(|direction| sum_clone_flows(direction).map(with_all_clones)),
+        directions: PerDirection::from_fn(|direction| {
+            let parts = clones.iter().map(|clone| &clone.flows.directions);
+            flow_sum::sum_direction(parts, direction).map(with_all_clones)
+        }),
         total: flow_sum::sum(&totals).map(with_all_clones).unwrap_or_default(),
         breakdown: if is_single_clone {
             Vec::new()
         } else {
-            list_parts(clones)
+            list_breakdown(clones)
         },
         generator: single.then(|| GeneratorCost {
             busiest_worker: busy.iter().copied().fold(0.0, f64::max),
@@ -205,11 +192,10 @@ fn group_number(group: u64) -> u32 {
 impl Entry {
     /// True if its figures prove that `group_reporting` merged several jobs into it.
     fn covers_several_jobs(&self) -> bool {
-        let rw = self.options.get("rw").or_else(|| self.options.get("readwrite"));
         let has_direction = |direction: Direction| self.flows.directions[direction].is_some();
         // Verification reads what a job wrote.
         let is_verified = self.options.get("verify").is_some();
-        let has_foreign_direction = rw.and_then(AccessKind::parse).is_some_and(|kind| {
+        let has_foreign_direction = self.options.access().is_some_and(|kind| {
             has_direction(Direction::Read) && !kind.reads && !is_verified
                 || has_direction(Direction::Write) && !kind.writes
         });
@@ -227,7 +213,7 @@ impl Entry {
     }
 }
 
-fn list_parts(clones: &[Entry]) -> Vec<BreakdownEntry> {
+fn list_breakdown(clones: &[Entry]) -> Vec<BreakdownEntry> {
     let parts = clones.iter().enumerate().flat_map(|(number, clone)| {
         let name = format!("{}, clone {number}", clone.name);
         let total = BreakdownEntry {
@@ -251,10 +237,7 @@ fn check_clones(clones: &[Entry]) -> Vec<Finding> {
     let first = &clones[0];
     let mut findings = Vec::new();
     if clones.iter().any(|clone| clone.flows.completion_percentiles) {
-        let message = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
-        let finding = Finding::new("PCT-COMPLETION", Severity::Note, message).at(&*first.name);
-        let finding = finding.why("clat is measured from submission, lat from the creation of the operation");
-        findings.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
+        findings.push(completion_percentiles_finding(&first.name));
     }
     if clones.len() > 1 {
         let message = format!(
@@ -270,9 +253,10 @@ fn check_clones(clones: &[Entry]) -> Vec<Finding> {
     }
     let engine = first.options.get("ioengine").unwrap_or("the default, psync");
     let waits = first.options.get("ioengine").is_none_or(is_synchronous);
-    let asked = first.options.count("iodepth").unwrap_or(1);
-    if waits && asked > 1 && first.depth_level_one.is_none_or(|share| share > 99.0) {
-        let message = format!("iodepth={asked} had no effect: the engine ({engine}) has one operation in flight");
+    let requested_depth = first.options.count("iodepth").unwrap_or(1);
+    if waits && requested_depth > 1 && first.depth_level_one.is_none_or(|share| share > 99.0) {
+        let message =
+            format!("iodepth={requested_depth} had no effect: the engine ({engine}) has one operation in flight");
         let finding = Finding::new("SYNC-ENGINE", Severity::Warning, message).at(&*first.name);
         let help = "use an asynchronous engine (ioengine=io_uring or libaio, with direct=1), or more jobs";
         findings.push(
@@ -285,7 +269,7 @@ fn check_clones(clones: &[Entry]) -> Vec<Finding> {
 }
 
 /// The sum of the jobs of each group: their storage sees the sum.
-fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) -> Vec<Observation> {
+fn sum_groups(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) -> Vec<Observation> {
     let groups: Vec<u64> = runs.iter().map(|run| run[0].group).collect();
     let mut sums = Vec::new();
     for group in groups
@@ -308,39 +292,20 @@ fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) ->
 }
 
 fn sum_observations(members: &[&Observation], group: u64, version: Option<String>) -> Observation {
-    let sum_member_flows = |direction: Direction| {
-        let flows: Vec<&IoStats> = members
-            .iter()
-            .filter_map(|member| member.directions[direction].as_ref())
-            .collect();
-        flow_sum::sum(&flows)
-    };
     let totals: Vec<&IoStats> = members.iter().map(|member| &member.total).collect();
     let mut load = members[0].load.clone();
-    let some_if = |alike: bool| alike.then_some(());
     for member in &members[1..] {
         let member_load = &member.load;
         load.targets.extend(member_load.targets.iter().cloned());
         load.workers = load.workers.zip(member_load.workers).map(|(a, b)| a.saturating_add(b));
         load.depth = load.depth.zip(member_load.depth).map(|(a, b)| a.saturating_add(b));
-        load.block = load
-            .block
-            .and_then(|block| some_if(member_load.block == Some(block)).map(|()| block));
-        load.random = load
-            .random
-            .and_then(|random| some_if(member_load.random == Some(random)).map(|()| random));
-        load.direct = load
-            .direct
-            .and_then(|direct| some_if(member_load.direct == Some(direct)).map(|()| direct));
+        load.block = load.block.filter(|block| member_load.block == Some(*block));
+        load.random = load.random.filter(|random| member_load.random == Some(*random));
+        load.direct = load.direct.filter(|direct| member_load.direct == Some(*direct));
         load.no_io |= member_load.no_io;
         load.closed_loop = load.closed_loop.zip(member_load.closed_loop).map(|(a, b)| a && b);
-        load.size = load
-            .size
-            .and_then(|size| some_if(member_load.size == Some(size)).map(|()| size));
-        load.warm_up_ns = load
-            .warm_up_ns
-            .zip(member_load.warm_up_ns)
-            .map(|(a, b): (Nanos, Nanos)| a.min(b));
+        load.size = load.size.filter(|size| member_load.size == Some(*size));
+        load.warm_up_ns = load.warm_up_ns.zip(member_load.warm_up_ns).map(|(a, b)| a.min(b));
     }
     // The shares and rates of the jobs do not define one of the sum.
     (load.read_percent, load.rate_iops) = (None, None);
@@ -350,7 +315,9 @@ fn sum_observations(members: &[&Observation], group: u64, version: Option<String
         name: format!("all jobs of group {group} together"),
         load,
         measured_ns: flow_sum::longest_time(members.iter().map(|member| member.measured_ns)),
-        directions: PerDirection::from_fn(sum_member_flows),
+        directions: PerDirection::from_fn(|direction| {
+            flow_sum::sum_direction(members.iter().map(|member| &member.directions), direction)
+        }),
         total: flow_sum::sum(&totals).unwrap_or_default(),
         errors: members.iter().map(|member| member.errors).sum(),
         short: members.iter().map(|member| member.short).sum(),

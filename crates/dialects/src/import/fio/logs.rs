@@ -1,16 +1,16 @@
 //! Reads fio's log files.
 //!
-//! A line has a time (ms), a value, a direction, a block size and further columns. Only the file
-//! name says what the value is: see [`LogName`]. A line with a block size is one operation; a line
-//! without one is an average since the previous line (`log_avg_msec`). Single operations are summed
-//! by interval, because one operation has no rate.
+//! A line has a time (ms), a value, a direction, a block size and further columns. The kind of the
+//! value follows from the file name only: see [`LogName`]. A line with a block size is one
+//! operation; a line without one is an average since the previous line (`log_avg_msec`). Single
+//! operations are summed by interval, because one operation has no rate.
 
 use std::collections::BTreeMap;
 
 use model::histogram::Histogram;
 use model::{Direction, PerDirection};
 
-use super::super::build_location;
+use super::super::problem_at;
 use crate::Diagnostic;
 
 /// The kind of values in a log.
@@ -172,13 +172,9 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
             }
             None => {
                 log.unreadable_lines += 1;
-                log.first_unreadable.get_or_insert_with(|| {
-                    Diagnostic::new("expected the columns time, value, direction and block size").at(build_location(
-                        file,
-                        index + 1,
-                        line,
-                    ))
-                });
+                let expected = "expected the columns time, value, direction and block size";
+                log.first_unreadable
+                    .get_or_insert_with(|| problem_at(file, index + 1, line, expected));
             }
         }
     }

@@ -30,6 +30,21 @@ fn merged_jobs_finding(entry: &str) -> Finding {
     finding.help("omit group_reporting, or set new_group for each job")
 }
 
+/// Reports that the mean and the percentiles of an entry are of different latencies.
+fn completion_percentiles_finding(entry: &str) -> Finding {
+    let message = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
+    let finding = Finding::new("PCT-COMPLETION", Severity::Note, message).at(entry);
+    let finding = finding.why("clat is measured from submission, lat from the creation of the operation");
+    finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency")
+}
+
+/// Reports the error of a failed job; `None` if it succeeded.
+fn failed_job_finding(entry: &str, error: u64) -> Option<Finding> {
+    let message = format!("the job ended with error {error}");
+    let finding = Finding::new("JOB-FAILED", Severity::Error, message).at(entry);
+    (error != 0).then(|| finding.help("the figures cover only the time before the error"))
+}
+
 /// Returns the deviation of one clone's rate; `None` if a sample covers more than a second. With
 /// `group_reporting`, fio pools the samples of all clones. The deviation of the clones' sum is
 /// unknown, but at most the sum of their deviations.
@@ -106,14 +121,16 @@ impl Options {
         }
     }
 
+    /// The access pattern; `None` if the options have no readable one.
+    fn access(&self) -> Option<AccessKind> {
+        AccessKind::parse(self.get("rw").or_else(|| self.get("readwrite"))?)
+    }
+
     /// The requested percentage of reads.
     fn read_percent(&self) -> Option<f64> {
-        match AccessKind::parse(self.get("rw").or_else(|| self.get("readwrite"))?)? {
-            AccessKind {
-                reads: true,
-                writes: true,
-                ..
-            } => match self.get_read_write("rate_iops").or_else(|| self.get_read_write("rate")) {
+        let kind = self.access()?;
+        match (kind.reads, kind.writes) {
+            (true, true) => match self.get_read_write("rate_iops").or_else(|| self.get_read_write("rate")) {
                 // The rates of the directions determine the mix.
                 Some([reads, writes]) => {
                     let positive_rate = |rate: Option<u64>| rate.filter(|rate| *rate > 0).map(|rate| rate as f64);
@@ -127,12 +144,8 @@ impl Options {
                     (None, None) => 50.0,
                 }),
             },
-            AccessKind {
-                reads: true,
-                writes: false,
-                ..
-            } => Some(100.0),
-            AccessKind { reads: false, .. } => Some(0.0),
+            (true, false) => Some(100.0),
+            (false, _) => Some(0.0),
         }
     }
 
@@ -202,11 +215,7 @@ impl Options {
             depth: Some(self.depth().saturating_mul(u64::from(clones))),
             block: self.block().map(Bytes),
             read_percent: self.read_percent(),
-            random: self
-                .get("rw")
-                .or_else(|| self.get("readwrite"))
-                .and_then(AccessKind::parse)
-                .map(|kind| kind.random),
+            random: self.access().map(|kind| kind.random),
             closed_loop: Some(!self.is_paced()),
             rate_iops: self.rate().map(|rate| rate * f64::from(clones)),
             direct: Some(match (self.flag("direct"), self.flag("buffered")) {
@@ -232,7 +241,7 @@ struct AccessKind {
 
 impl AccessKind {
     fn parse(text: &str) -> Option<AccessKind> {
-        // A number after a colon says how often positions are drawn.
+        // A number after a colon sets how often positions are drawn.
         let word = text.split(':').next()?.trim();
         let (reads, writes, random) = match word {
             "read" => (true, false, false),

@@ -1,7 +1,7 @@
 //! Reads fio's normal report of 2.x and 3.x. It does not include the cache mode, the requested rate
 //! or the mix, so these remain unknown.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 use model::observation::{Concurrency, IoStats, Latency, Load, Observation};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -9,9 +9,11 @@ use super::normal_lines::{
     Banner, JobHeader, LatencyLine, Rates, Stage, parse_banner, parse_header, parse_issued, parse_latency,
     parse_percentiles, parse_rate_samples, parse_rates, parse_short, time_unit_ns,
 };
-use super::{AccessKind, clone_deviation, is_synchronous, merged_jobs_finding};
-use crate::Diagnostic;
-use crate::import::{Form, Imported, build_location, flow_sum};
+use super::{
+    AccessKind, clone_deviation, completion_percentiles_finding, failed_job_finding, is_synchronous,
+    merged_jobs_finding,
+};
+use crate::import::{Form, Imported, flow_sum, problem_at, truncated_finding};
 
 /// True if the text contains a report of this form.
 pub(in crate::import) fn is_report(text: &str) -> bool {
@@ -61,9 +63,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
         let line = line.trim();
         if let Err(expected) = reader.read_line(line) {
             let message = format!("cannot read this line: expected {expected}");
-            imported
-                .unread
-                .push(Diagnostic::new(message).at(build_location(file, index + 1, line)));
+            imported.unread.push(problem_at(file, index + 1, line, message));
         }
     }
     for entry in &reader.entries {
@@ -71,10 +71,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             Some(load) => imported.loads.push(load),
             None => {
                 let message = "the entry has no operations: it is truncated, or the job executed none";
-                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message).at(&*entry.head.name);
-                imported
-                    .findings
-                    .push(finding.help("copy the whole report, or run it again"));
+                imported.findings.push(truncated_finding(message).at(&*entry.head.name));
             }
         }
         imported.findings.extend(entry.check());
@@ -255,17 +252,9 @@ impl Entry {
         let borrowed =
             |part: &Part| !part.are_total_percentiles && part.total.is_some() && !part.percentiles.is_empty();
         if self.parts.iter().flatten().any(borrowed) {
-            let message =
-                "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
-            let finding = Finding::new("PCT-COMPLETION", Severity::Note, message).at(&*self.head.name);
-            let finding = finding.why("clat is measured from submission, lat from the creation of the operation");
-            findings.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
+            findings.push(completion_percentiles_finding(&self.head.name));
         }
-        if self.head.error != 0 {
-            let message = format!("the job ended with error {}", self.head.error);
-            let finding = Finding::new("JOB-FAILED", Severity::Error, message).at(&*self.head.name);
-            findings.push(finding.help("the figures cover only the time before the error"));
-        }
+        findings.extend(failed_job_finding(&self.head.name, self.head.error));
         findings
     }
 }

@@ -2,7 +2,7 @@
 
 use model::Nanos;
 
-use crate::import::numbers::{parse_decimal, parse_integer, parse_prefixed, percent_to_share};
+use crate::import::numbers::{parse_decimal, parse_integer, parse_prefixed, parse_u32, percent_to_share};
 
 /// `NAME: (groupid=0, jobs=4): err= 0: pid=6755: Sat Nov 21 19:36:40 2026`.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) fn parse_header(line: &str) -> Option<JobHeader> {
     Some(JobHeader {
         name: name.trim().to_owned(),
         group: parse_integer(group.trim())?,
-        jobs: parse_integer(jobs.trim())? as u32,
+        jobs: parse_u32(jobs.trim())?,
         error: parse_integer(&error[..digits]).unwrap_or(0),
     })
 }

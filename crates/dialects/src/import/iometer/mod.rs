@@ -14,7 +14,7 @@ use access::AccessSpec;
 use table::{Row, Table, split_cells};
 
 use super::numbers::{parse_decimal, parse_integer};
-use super::{Form, Imported, build_location};
+use super::{Form, Imported, build_location, problem_at};
 use crate::Diagnostic;
 
 /// True if the text contains such results, even truncated ones.
@@ -202,8 +202,7 @@ impl Reader<'_> {
     }
 
     fn unread(&mut self, what: String, number: usize, line: &str) {
-        let problem = Diagnostic::new(what).at(build_location(self.file, number, line));
-        self.imported.unread.push(problem);
+        self.imported.unread.push(problem_at(self.file, number, line, what));
     }
 
     /// Reports titles without a result.
@@ -287,11 +286,9 @@ impl Group {
         };
         let worker_depth = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
         let depth_of_disks = || sum(self.rows_with_kind("DISK").map(|row| row.depth).collect());
-        let depth_of_workers = || {
-            sum(self
-                .rows_with_kind("WORKER")
-                .map(|row| worker_depth(row, row.depth))
-                .collect())
+        let depth_of_workers = |set: Option<u64>| {
+            let workers = self.rows_with_kind("WORKER");
+            sum(workers.map(|row| worker_depth(row, set.or(row.depth))).collect())
         };
         let depth_of_only_worker = || {
             let is_single = self.all.workers == Some(1) && self.all.disks == Some(1);
@@ -300,14 +297,10 @@ impl Group {
         let set = || {
             let (first, others) = outstanding.split_first()?;
             let depth = others.iter().all(|other| other == first).then_some(*first);
-            let by_workers = sum(self
-                .rows_with_kind("WORKER")
-                .map(|row| worker_depth(row, depth))
-                .collect());
-            by_workers.or_else(|| worker_depth(&self.all, depth).filter(|_| self.all.workers == Some(1)))
+            depth_of_workers(depth).or_else(|| worker_depth(&self.all, depth).filter(|_| self.all.workers == Some(1)))
         };
         depth_of_disks()
-            .or_else(depth_of_workers)
+            .or_else(|| depth_of_workers(None))
             .or_else(depth_of_only_worker)
             .or_else(set)
     }

@@ -1,6 +1,5 @@
 //! The columns of Vdbench's files by name, and the figures of a row.
 
-use crate::import::build_location;
 use crate::import::numbers::parse_decimal;
 use crate::{Diagnostic, Location};
 
@@ -202,11 +201,6 @@ pub(super) fn strip_tags(line: &str) -> String {
         }
     }
     text + rest
-}
-
-/// Reports an unreadable row.
-pub(super) fn row_error(file: &str, number: usize, line: &str, what: String) -> Diagnostic {
-    Diagnostic::new(what).at(build_location(file, number, line))
 }
 
 #[cfg(test)]

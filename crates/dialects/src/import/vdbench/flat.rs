@@ -3,10 +3,10 @@
 
 use model::observation::Load;
 
-use super::columns::{Column, FLAT_COLUMNS, Figures, missing_columns, row_error, strip_tags};
+use super::columns::{Column, FLAT_COLUMNS, Figures, missing_columns, strip_tags};
 use super::{Row, RowKind, Run, apply_parameter, apply_rate, parse_time_of_day};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, build_location};
+use crate::import::{Form, Imported, build_location, problem_at};
 
 /// Columns with requested values, which also distinguish the runs of a definition.
 const REQUEST_COLUMNS: [&str; 5] = ["xfersize", "threads", "rdpct", "seekpct", "reqrate"];
@@ -138,7 +138,7 @@ impl Reader<'_> {
                 let found = cell("interval").unwrap_or_default();
                 format!("cannot read `{found}` under `interval`: expected a number, or averages such as avg_2-60")
             });
-            self.imported.unread.push(row_error(self.file, number, line, message));
+            self.imported.unread.push(problem_at(self.file, number, line, message));
             return;
         };
         let row = Row {

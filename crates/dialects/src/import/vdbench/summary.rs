@@ -1,10 +1,10 @@
 //! Reads Vdbench's `summary.html` of 5.03 to 5.04.07, as page or as text. Column names take two
 //! lines, with one word above the other.
 
-use super::columns::{Figures, SUMMARY_COLUMNS, missing_columns, row_error, strip_tags};
+use super::columns::{Figures, SUMMARY_COLUMNS, missing_columns, strip_tags};
 use super::{Row, RowKind, Run, apply_parameter, apply_rate, parse_time_of_day};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, build_location};
+use crate::import::{Form, Imported, build_location, problem_at};
 
 const HEAD: &str = "Starting RD=";
 
@@ -136,9 +136,8 @@ impl Reader {
             // Each run repeats this header.
         } else if line.contains("ReqstdOps") || line.starts_with(".Interval.") {
             let message = "this is a file system workload (fwd=), whose columns fathom does not read";
-            let problem = Diagnostic::new(message).at(build_location(file, index + 1, line));
-            self.refused
-                .push(problem.help("pass flatfile.html of the same output; it has reads and writes"));
+            let help = "pass flatfile.html of the same output; it has reads and writes";
+            self.refused.push(problem_at(file, index + 1, line, message).help(help));
         } else if let Some((date, names)) = parse_header(lines, index) {
             let lacking = missing_columns(&names, SUMMARY_COLUMNS, &build_location(file, index + 1, line));
             self.refused.extend(lacking);
@@ -162,11 +161,8 @@ impl Reader {
                 && self.refused.is_empty()
             {
                 let message = "figures come before any header, and the columns depend on the version";
-                let problem = Diagnostic::new(message).at(build_location(file, number, line));
-                self.refused.push(problem.help(
-                    "include the two header lines, with `interval`, `i/o rate` \
-                        and the other names",
-                ));
+                let help = "include the two header lines, with `interval`, `i/o rate` and the other names";
+                self.refused.push(problem_at(file, number, line, message).help(help));
             }
             return;
         };
@@ -174,7 +170,7 @@ impl Reader {
             Ok(figures) => figures,
             // Rows of deviations and maximums may have gaps.
             Err(_) if matches!(kind, RowKind::Deviation | RowKind::Max) => return,
-            Err(what) => return self.unread.push(row_error(file, number, line, what)),
+            Err(what) => return self.unread.push(problem_at(file, number, line, what)),
         };
         if self.runs.last().is_none_or(|run| run.is_ended_by(kind)) {
             self.runs.push(Run {

@@ -20,10 +20,8 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "kind = \"files\"",
         other_tools: "fio ioengine=filecreate, filestat, filedelete",
         set: |job, text| {
-            assign(
-                &mut job.on_files,
-                values::parse_keyword(text, &[("blocks", false), ("files", true)]),
-            )
+            let words = [("blocks", false), ("files", true)];
+            assign(&mut job.on_files, values::parse_keyword(text, &words))
         },
         ..FILES
     },
@@ -78,10 +76,8 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: random. With `sequential` each worker uses its own files in the order of their numbers.",
         example: "order = \"sequential\"",
         set: |job, text| {
-            assign(
-                &mut job.files.in_order,
-                values::parse_keyword(text, &[("random", false), ("sequential", true)]),
-            )
+            let words = [("random", false), ("sequential", true)];
+            assign(&mut job.files.in_order, values::parse_keyword(text, &words))
         },
         ..FILES
     },

@@ -36,8 +36,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
                 ("target", DepthPer::Target),
                 ("job", DepthPer::Job),
             ];
-            job.depth_per = values::parse_keyword(text, &words)?;
-            Ok(())
+            assign(&mut job.depth_per, values::parse_keyword(text, &words))
         },
         ..LOAD
     },
@@ -82,10 +81,8 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "arrivals = \"poisson\"",
         other_tools: "fio rate_process",
         set: |job, text| {
-            assign(
-                &mut job.arrivals,
-                values::parse_keyword(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
-            )
+            let words = [("even", Process::Linear), ("poisson", Process::Poisson)];
+            assign(&mut job.arrivals, values::parse_keyword(text, &words))
         },
         ..LOAD
     },

@@ -58,8 +58,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         set: |job, text| {
             let native = ENGINES.iter().filter(|engine| engine.native);
             let names: Vec<(&str, EngineKind)> = native.map(|engine| (engine.name, engine.kind)).collect();
-            job.engine = values::parse_keyword(text, &names)?;
-            Ok(())
+            assign(&mut job.engine, values::parse_keyword(text, &names))
         },
         ..SYSTEM
     },

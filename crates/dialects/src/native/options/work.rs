@@ -119,10 +119,8 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "flush = \"full\"",
         other_tools: "fio fsync, fdatasync",
         set: |job, text| {
-            assign(
-                &mut job.flush_kind,
-                values::parse_keyword(text, &[("data", FlushKind::Data), ("full", FlushKind::Full)]),
-            )
+            let words = [("data", FlushKind::Data), ("full", FlushKind::Full)];
+            assign(&mut job.flush_kind, values::parse_keyword(text, &words))
         },
         ..ROW
     },

@@ -12,7 +12,7 @@ use model::access::{Access, Placement};
 use model::plan::{DepthScope, Dialect, Pacing, Plan, RateUnit, Stop, Stream, TargetKind};
 
 use super::sources::SOURCES;
-use super::support::{diskspd_again, diskspd_line, fio_plan, flags, job_file, native_again, split_words};
+use super::support::{DIALECTS, diskspd_again, diskspd_line, fio_plan, flags, job_file, native_again, split_words};
 use super::vdbench::{parse_plan, parse_plan_on};
 use crate::drive::execute;
 use crate::fio::support as fio_support;
@@ -154,7 +154,7 @@ fn measure(plan: &Plan) -> Measured {
                 let mut ends_of_streams: BTreeMap<(usize, u32), u64> = BTreeMap::new();
                 for one in issued {
                     let (operation, stream) = (one.operation, &worker.streams[one.stream]);
-                    let jumps = stream.access(operation.direction).jumps();
+                    let jumps = stream.access(operation.direction).has_random_positions();
                     measured.fixed_positions &= !jumps;
                     count += 1.0;
                     bytes += f64::from(operation.length);
@@ -304,7 +304,7 @@ fn again(conversion: &Conversion) -> Plan {
 
 /// The differences that no line names, and the text of the conversion.
 fn unnamed_differences(plan: &Plan, measured: &Measured, to: Dialect) -> Vec<String> {
-    let conversion = convert::to(to, plan);
+    let conversion = convert::convert_to(to, plan);
     let lines: Vec<String> = conversion
         .lost
         .iter()
@@ -334,13 +334,7 @@ fn every_difference_in_operations_is_named() {
     for source in SOURCES {
         let plan = read(source);
         let measured = measure(&plan);
-        for to in [
-            Dialect::Native,
-            Dialect::Fio,
-            Dialect::Diskspd,
-            Dialect::Vdbench,
-            Dialect::Iometer,
-        ] {
+        for to in DIALECTS {
             if to != plan.origin.dialect {
                 let found = std::panic::catch_unwind(|| unnamed_differences(&plan, &measured, to))
                     .unwrap_or_else(|_| vec!["PANIC".into()]);

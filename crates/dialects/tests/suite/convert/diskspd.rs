@@ -2,27 +2,18 @@
 //! profiles, and generated ones.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use dialects::convert::{Form, to_diskspd};
 use model::plan::{EngineKind, Plan};
 use proptest::prelude::*;
 use testbed::With;
 
-use crate::convert::support::{
-    DISKSPD, TestEnv, diskspd, diskspd_again, diskspd_line, env_for_line, lowered, without_origin,
-};
-
-fn cases(group: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(format!("{DISKSPD}/{group}")).unwrap();
-    let mut cases: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    cases.sort();
-    assert!(cases.len() > 5, "{group}");
-    cases
-}
+use crate::convert::support::{TestEnv, diskspd, diskspd_again, diskspd_line, env_for_line, lower_env, without_origin};
+use crate::diskspd::support::cases;
 
 /// The plan of a recorded case; `None` if the case does not describe a run.
-fn read_plan(case: &PathBuf) -> Option<Plan> {
+fn read_plan(case: &Path) -> Option<Plan> {
     let text = fs::read_to_string(case.join("argv.txt")).unwrap();
     let arguments: Vec<String> = text.lines().map(str::to_owned).collect();
     let files = fs::read_dir(case).unwrap().flatten().map(|entry| {
@@ -34,16 +25,8 @@ fn read_plan(case: &PathBuf) -> Option<Plan> {
     let dialects::diskspd::ParseOutcome::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env) else {
         panic!("{}", case.display());
     };
-    let env = dialects::diskspd::LowerEnv {
-        cpus: &[0, 1, 2, 3],
-        arguments: &[],
-        form: dialects::diskspd::text::TextVersion::V2_2,
-        windows: false,
-        ..dialects::diskspd::LowerEnv::default()
-    };
-    dialects::diskspd::lower(&request.profile, env)
-        .is_ok()
-        .then(|| lowered(&request.profile))
+    let lowered = dialects::diskspd::lower(&request.profile, lower_env(false));
+    lowered.ok().map(|lowered| lowered.plan)
 }
 
 /// The plan survives the round trip, and no loss is listed.
@@ -68,14 +51,8 @@ fn dash_u_means_the_ring_of_the_system() {
             else {
                 panic!("{line}");
             };
-            let env = dialects::diskspd::LowerEnv {
-                cpus: &[0, 1],
-                arguments: &[],
-                form: dialects::diskspd::text::TextVersion::V2_2,
-                windows,
-                ..dialects::diskspd::LowerEnv::default()
-            };
-            let plan = dialects::diskspd::lower(&request.profile, env).unwrap().plan;
+            let lowered = dialects::diskspd::lower(&request.profile, lower_env(windows));
+            let plan = lowered.unwrap().plan;
             let workers: Vec<EngineKind> = plan
                 .jobs()
                 .flat_map(|(_, job)| &job.workers)

@@ -246,14 +246,6 @@ fn what_iometer_lacks_is_listed() {
     assert!(lost.contains("a file of 1g; Iometer: a file of 512m"), "{lost}");
 }
 
-#[test]
-fn trees_of_files_are_refused() {
-    let tree = job_file("[[job]]\ntarget = \"/d\"\nkind = \"files\"\nmix = \"read\"\ntree = \"files=8,sizes=4k\"\n");
-    let found = to_iometer(&tree);
-    assert_eq!(found.text, "");
-    assert_eq!(texts(&found.lost), ["the whole test; Iometer has no trees of files"]);
-}
-
 /// A line end in a name cannot begin a key.
 #[test]
 fn names_stay_on_their_line() {

@@ -420,11 +420,11 @@ fn listed(of: &Conversion) -> Vec<String> {
 #[test]
 fn every_change_is_visible_or_listed() {
     for dialect in [Dialect::Native, Dialect::Fio, Dialect::Diskspd, Dialect::Iometer] {
-        let before = convert::to(dialect, &base());
+        let before = convert::convert_to(dialect, &base());
         let is_silent = |(name, change): &&Change| {
             let mut plan = base();
             change(&mut plan);
-            let after = convert::to(dialect, &plan);
+            let after = convert::convert_to(dialect, &plan);
             // A dialect without rates lists the rate, not how it is kept.
             let is_part_of_rate = dialect == Dialect::Iometer && ["arrivals", "catch-up"].contains(name);
             !is_part_of_rate && after.text == before.text && listed(&after) == listed(&before)
@@ -454,11 +454,11 @@ fn differences_after_a_round_trip_are_listed() {
     }
 }
 
-/// Regression: it said "nothing of 1t".
+/// Regression: the text was "nothing of 1t".
 #[test]
 fn a_simulated_device_becomes_fios_null_engine() {
     let job = "[[job]]\ntarget = \"simulated:disk\"\n[simulated.disk]\nsize = \"1t\"\nservice = \"1ms\"\n";
-    let found = listed(&convert::to(Dialect::Fio, &job_file(job)));
+    let found = listed(&convert::convert_to(Dialect::Fio, &job_file(job)));
     let named = |line: &String| line.ends_with("fio: the null engine, 1 TiB");
     assert!(found.iter().any(named), "{found:#?}");
 }
@@ -468,7 +468,7 @@ fn a_simulated_device_becomes_fios_null_engine() {
 fn trims_of_a_file_are_lost_in_fio() {
     for (target, lost) in [("/mnt/a.dat", true), ("/dev/nvme0n1", false)] {
         let job = format!("[[job]]\ntarget = \"{target}\"\nsize = \"1g\"\ntrim = true\nengine = \"io_uring\"\n");
-        let found = listed(&convert::to(Dialect::Fio, &job_file(&job)));
+        let found = listed(&convert::convert_to(Dialect::Fio, &job_file(&job)));
         let named = |line: &String| line.contains("trims of a file");
         assert_eq!(found.iter().any(named), lost, "{target}: {found:#?}");
     }
@@ -477,7 +477,7 @@ fn trims_of_a_file_are_lost_in_fio() {
 /// fio has options for these changes: the text contains them, and no loss is listed.
 #[test]
 fn changes_with_an_fio_option_are_written() {
-    let said = [
+    let lines = [
         ("description", "description=text"),
         ("start delay", "startdelay=0s-3s"),
         ("warm-up", "ramp_time=1500ms"),
@@ -532,7 +532,7 @@ fn changes_with_an_fio_option_are_written() {
         ("longest", "max_latency=1s,,"),
         ("verify", "verify_backlog=5"),
     ];
-    for (name, line) in said {
+    for (name, line) in lines {
         let (_, change) = CHANGES.iter().find(|(known, _)| *known == name).unwrap();
         let mut plan = base();
         change(&mut plan);

@@ -88,14 +88,14 @@ fn files_survive_a_round_trip() {
 
 #[test]
 fn every_option_is_used_above() {
-    let said: HashSet<&str> = LINES
+    let used: HashSet<&str> = LINES
         .iter()
         .flat_map(|line| line.split_whitespace())
         .filter_map(|word| word.strip_prefix("--"))
         .collect();
     for option in options() {
         let in_files = FILES.iter().any(|file| file.contains(&format!("\n{} = ", option.name)));
-        assert!(said.contains(option.name) || in_files, "{} is not used", option.name);
+        assert!(used.contains(option.name) || in_files, "{} is not used", option.name);
     }
 }
 

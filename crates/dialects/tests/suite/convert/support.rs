@@ -1,15 +1,22 @@
 //! Shortcuts to a plan in each dialect, and back from the text of a conversion.
 
 use dialects::convert::{Conversion, Form};
-use dialects::diskspd::text::TextVersion;
 use dialects::diskspd::{LowerEnv, ParseOutcome, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
 use dialects::{Location, fio};
-use model::plan::{Origin, Plan};
+use model::plan::{Dialect, Origin, Plan};
 use testbed::With;
 
-pub use crate::diskspd::support::{DATA as DISKSPD, TestEnv};
+pub use crate::diskspd::support::TestEnv;
 use crate::fio::support as fio_support;
+
+pub const DIALECTS: [Dialect; 5] = [
+    Dialect::Native,
+    Dialect::Fio,
+    Dialect::Diskspd,
+    Dialect::Vdbench,
+    Dialect::Iometer,
+];
 
 /// The environment of the DiskSpd version that has the switches of a line.
 pub fn env_for_line(words: &[String]) -> TestEnv {
@@ -24,16 +31,18 @@ pub fn env_for_line(words: &[String]) -> TestEnv {
     }
 }
 
+/// The environment of a plan on four processors.
+pub fn lower_env(windows: bool) -> LowerEnv<'static> {
+    LowerEnv {
+        cpus: &[0, 1, 2, 3],
+        windows,
+        ..LowerEnv::default()
+    }
+}
+
 /// The plan of a DiskSpd profile on four processors.
 pub fn lowered(profile: &dialects::diskspd::Profile) -> Plan {
-    let env = LowerEnv {
-        cpus: &[0, 1, 2, 3],
-        arguments: &[],
-        form: TextVersion::V2_2,
-        windows: false,
-        ..LowerEnv::default()
-    };
-    dialects::diskspd::lower(profile, env).unwrap().plan
+    dialects::diskspd::lower(profile, lower_env(false)).unwrap().plan
 }
 
 /// The plan of a DiskSpd command line.
@@ -54,12 +63,6 @@ pub fn diskspd(arguments: &[String], env: &mut TestEnv) -> Plan {
 pub fn diskspd_line(line: &str) -> Plan {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     diskspd(&words, &mut env_for_line(&words))
-}
-
-/// The plan of a DiskSpd profile.
-#[track_caller]
-pub fn diskspd_profile(text: &str) -> Plan {
-    lowered(&xml::read(text).unwrap())
 }
 
 /// The plan of a native job file.
@@ -98,25 +101,7 @@ pub fn flags(line: &str) -> Plan {
 
 /// Splits a line as a shell does, with the quotes that conversions use.
 pub fn split_words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
-    let mut letters = line.trim_end().chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\'' => (quoted, any) = (!quoted, true),
-            '\\' if !quoted => word.extend(letters.next()),
-            ' ' if !quoted => {
-                if any || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                any = false;
-            }
-            _ => word.push(letter),
-        }
-    }
-    if any || !word.is_empty() {
-        words.push(word);
-    }
-    words
+    fio_support::split_quoted(line.trim_end(), '\'', Some('\\'))
 }
 
 /// The plan of a conversion to native.
@@ -137,7 +122,7 @@ pub fn diskspd_again(conversion: &Conversion) -> Plan {
             let words = split_words(&conversion.text);
             diskspd(&words[1..], &mut env_for_line(&words))
         }
-        Form::Xml => diskspd_profile(&conversion.text),
+        Form::Xml => lowered(&xml::read(&conversion.text).unwrap()),
         Form::JobFile => panic!("{}", conversion.text),
     }
 }
@@ -178,7 +163,7 @@ impl fio::Disk for SmallFiles {
         Err(format!("{path} is not opened"))
     }
 
-    fn below(&self, _: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, _: &str) -> Result<Vec<String>, String> {
         Ok(Vec::new())
     }
 
@@ -193,15 +178,8 @@ impl fio::Disk for SmallFiles {
 
 /// The plan of fio's jobs on files of 1 MiB.
 pub fn fio_plan(jobs: &fio::Jobs) -> Result<Plan, String> {
-    let env = fio::LowerEnv {
-        arguments: &[],
-        disk: &SmallFiles,
-        fresh_seed: 7,
-        process: 1,
-        utc_offset_s: 0,
-        client: None,
-    };
-    let lowered = fio::lower(jobs, env).map_err(|problems| texts(&problems).join("; "))?;
+    let lowered =
+        fio::lower(jobs, fio_support::lower_env(&SmallFiles)).map_err(|problems| texts(&problems).join("; "))?;
     Ok(lowered.plan)
 }
 

@@ -1,35 +1,12 @@
 //! Conversions to Vdbench parameter files.
 
 use dialects::convert::{self, Conversion, to_iometer, to_native, to_vdbench};
-use dialects::vdbench::{VdbenchEnv, expand, lower_all, read_command, read_parameters};
+use dialects::vdbench::lower_all;
 use model::plan::{DepthScope, Dialect, FileService, Plan, StreamTarget, TargetId};
 use testbed::AssertContains;
 
-use crate::convert::support::{flags, job_file, texts};
-
-struct OneFile {
-    text: String,
-    /// The size of every LUN.
-    size: Option<u64>,
-}
-
-impl VdbenchEnv for OneFile {
-    fn read_file(&mut self, _: &str) -> Result<String, String> {
-        Ok(self.text.clone())
-    }
-
-    fn read_bytes(&mut self, _: &str) -> Result<Vec<u8>, String> {
-        Err("there is none".into())
-    }
-
-    fn read_size(&self, _: &str) -> Option<u64> {
-        self.size
-    }
-
-    fn is_local(&self, _: &str) -> bool {
-        true
-    }
-}
+use crate::convert::support::{DIALECTS, flags, job_file, texts};
+use crate::vdbench::{Fixture, read};
 
 pub fn parse_plan(text: &str) -> Plan {
     parse_plan_on(text, None)
@@ -37,13 +14,12 @@ pub fn parse_plan(text: &str) -> Plan {
 
 /// The plan on LUNs of this size.
 pub fn parse_plan_on(text: &str, size: Option<u64>) -> Plan {
-    let mut env = OneFile {
-        text: text.to_owned(),
+    let mut env = Fixture {
+        text: Some(text.to_owned()),
         size,
+        ..Fixture::default()
     };
-    let command = read_command(&["-f".to_owned(), "x.parm".to_owned()], "").unwrap();
-    let parameters = read_parameters(&command, &mut env).unwrap();
-    let runs = expand(&parameters, None).unwrap();
+    let (_, parameters, runs) = read("-f parmfile", &mut env).unwrap();
     lower_all(&runs, &parameters, &env, 1).unwrap().0
 }
 
@@ -148,7 +124,7 @@ fn losses_name_the_setting() {
     let all = lost.join("\n");
     all.assert_contains(&["Vdbench threads: 4 ", "Vdbench iorate: 700 iops"]);
     // Both workloads are on one target.
-    let fio = convert::to(Dialect::Fio, &two);
+    let fio = convert::convert_to(Dialect::Fio, &two);
     texts(&fio.lost).join("\n").assert_lacks(&["2 targets"]);
     let found = to_vdbench(&to_plan_of_iometer());
     let lost = texts(&found.lost);
@@ -184,16 +160,12 @@ fn shares_and_rates_are_never_dropped_silently() {
         (native([60, 40], "rate = 500"), native([60, 40], "rate = 900")),
         (native([60, 40], ""), native([80, 20], "")),
     ];
-    let dialects = [
-        Dialect::Native,
-        Dialect::Fio,
-        Dialect::Diskspd,
-        Dialect::Vdbench,
-        Dialect::Iometer,
-    ];
     for (number, (first, second)) in pairs.iter().enumerate() {
-        for dialect in dialects {
-            let (first, second) = (convert::to(dialect, first), convert::to(dialect, second));
+        for dialect in DIALECTS {
+            let (first, second) = (
+                convert::convert_to(dialect, first),
+                convert::convert_to(dialect, second),
+            );
             let is_silent = first.text == second.text && listed(&first) == listed(&second);
             assert!(
                 !is_silent,
@@ -232,14 +204,16 @@ fn targets_that_share_a_rate_keep_it() {
 fn trees_of_files_are_refused() {
     let tree = job_file("[[job]]\ntarget = \"/d\"\nkind = \"files\"\nmix = \"read\"\ntree = \"files=8,sizes=4k\"\n");
     for (dialect, why) in [
-        (Dialect::Vdbench, "but does not write them"),
+        (
+            Dialect::Vdbench,
+            "fathom reads Vdbench file systems (FSD, FWD) but does not write them",
+        ),
         (Dialect::Fio, "fio has no trees of files"),
         (Dialect::Diskspd, "DiskSpd has no trees of files"),
         (Dialect::Iometer, "Iometer has no trees of files"),
     ] {
-        let found = convert::to(dialect, &tree);
-        let lost = texts(&found.lost);
-        assert!(lost[0].contains("the whole test") && lost[0].contains(why), "{lost:?}");
-        assert_eq!((&*found.text, lost.len()), ("", 1));
+        let found = convert::convert_to(dialect, &tree);
+        assert_eq!(texts(&found.lost), [format!("the whole test; {why}")]);
+        assert_eq!(found.text, "");
     }
 }

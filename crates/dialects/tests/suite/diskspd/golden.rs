@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dialects::diskspd::text::{TextVersion, lines};
 use dialects::diskspd::{LowerEnv, ParseOutcome, Request, lower, xml};
@@ -12,17 +12,9 @@ use model::plan::Target;
 use testbed::With;
 
 use crate::diskspd::deviations::case_deviations;
-use crate::diskspd::support::{DATA, TestEnv, request};
+use crate::diskspd::support::{TestEnv, cases, request};
 use crate::drive::{execute, whole};
 use crate::pages::deviations;
-
-/// The folders of a group, in order.
-fn folders(group: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(format!("{DATA}/{group}")).unwrap();
-    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    folders.sort();
-    folders
-}
 
 fn arguments(case: &Path) -> Vec<String> {
     let text = fs::read_to_string(case.join("argv.txt")).unwrap();
@@ -71,7 +63,7 @@ fn check_xml(case: &Path, request: &Request) {
 
 #[test]
 fn command_lines_become_the_recorded_profiles() {
-    for case in folders("profiles") {
+    for case in cases("profiles") {
         let (as_xml, _) = reading(&case, "-Rpxml");
         assert!(matches!(as_xml, ParseOutcome::Print(_)), "{}", case.display());
         let as_xml = request(as_xml);
@@ -97,7 +89,7 @@ fn command_lines_become_the_recorded_profiles() {
 
 #[test]
 fn command_lines_of_runs_become_the_profiles_in_their_results() {
-    for case in folders("runs") {
+    for case in cases("runs") {
         let (reading, _) = reading(&case, "-Rxml");
         assert!(matches!(reading, ParseOutcome::Run(_)), "{}", case.display());
         let result = fs::read_to_string(case.join("result.xml")).unwrap();
@@ -119,9 +111,9 @@ const POOL: &str = "20-pool-without-O-first-target-only";
 /// Follows each command line through its plan to the operations that its threads issue.
 #[test]
 fn command_lines_issue_the_recorded_offsets() {
-    let cases = folders("offsets");
-    assert_eq!(cases.len(), 21);
-    for case in cases {
+    let recorded = cases("offsets");
+    assert_eq!(recorded.len(), 21);
+    for case in recorded {
         let (reading, line) = reading(&case, "");
         assert!(matches!(reading, ParseOutcome::Run(_)), "{line}: {reading:?}");
         let env = LowerEnv {
@@ -183,7 +175,7 @@ fn command_lines_issue_the_recorded_offsets() {
 
 #[test]
 fn deviations_name_profiles_that_are_compared() {
-    let compared: Vec<String> = folders("profiles")
+    let compared: Vec<String> = cases("profiles")
         .iter()
         .map(|case| format!("profiles/{}", case.file_name().unwrap().to_str().unwrap()))
         .collect();

@@ -42,7 +42,7 @@ fn help_is_printed_when_the_parser_reaches_it() {
 
 #[test]
 fn switches_of_the_next_version_are_refused_by_name() {
-    for (switch, says) in [
+    for (switch, messages) in [
         (
             "-SY",
             &[
@@ -74,7 +74,7 @@ fn switches_of_the_next_version_are_refused_by_name() {
         ("-u8", &["ERROR: invalid option: '-u8'"]),
     ] {
         // As in 2.2, which does not know them.
-        switch.assert_refused(says);
+        switch.assert_refused(messages);
         let hints = end(reading(&format!("{switch} t.dat"))).hints;
         assert!(
             hints.iter().any(|hint| hint.contains("FATHOM_DISKSPD_VERSION=2.3")),
@@ -146,7 +146,7 @@ fn events_are_opened_while_the_line_is_parsed() {
 
 #[test]
 fn events_that_cannot_be_opened_end_the_process() {
-    for (switch, said) in [
+    for (switch, message) in [
         ("-ysx", "Error creating/opening start notification event: 'x'"),
         ("-yfx", "Error creating/opening finish notification event: 'x'"),
         ("-yrx", "Error creating/opening wait-for-start event: 'x'"),
@@ -155,7 +155,7 @@ fn events_that_cannot_be_opened_end_the_process() {
     ] {
         let mut env = TestEnv::default().with(|test_env| test_env.events_fail = true);
         let end = end(env.read(&[switch, "t.dat"]));
-        assert_eq!((end.code, end.stderr), (1, strings(&[said])), "{switch}");
+        assert_eq!((end.code, end.stderr), (1, strings(&[message])), "{switch}");
         // DiskSpd's messages do not give the reason.
         assert_eq!(end.hints, strings(&["no"]), "{switch}");
     }

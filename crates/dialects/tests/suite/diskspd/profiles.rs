@@ -51,8 +51,8 @@ fn only_some_switches_are_allowed_with_a_profile() {
         &["ERROR: -b is not compatible with -X XML profile specification"],
     );
     for other in ["-r", "-o4", "-?", "-q"] {
-        let said = format!("ERROR: invalid XML profile specification; parameter {other} not compatible with -X");
-        check_refused(&["t.dat"], &format!("-Xp.xml {other}"), &[&said]);
+        let message = format!("ERROR: invalid XML profile specification; parameter {other} not compatible with -X");
+        check_refused(&["t.dat"], &format!("-Xp.xml {other}"), &[&message]);
         check_refused(&["t.dat"], &format!("{other} -Xp.xml"), &[several]);
     }
     check_refused(&["t.dat"], "-b4K -Xp.xml", &[several]);
@@ -117,8 +117,8 @@ fn template_slots_and_targets_must_match() {
         ],
     );
     for slot in ["*x", "*0", "*-1", "*1x", "*", "*99999999999"] {
-        let said =
+        let message =
             format!("ERROR: template path '{slot}' is not a valid path reference - must be *<integer> - check profile");
-        check_refused(&[slot], "-Xp.xml a", &[&said]);
+        check_refused(&[slot], "-Xp.xml a", &[&message]);
     }
 }

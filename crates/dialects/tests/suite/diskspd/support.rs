@@ -1,6 +1,8 @@
 //! An environment that records its calls, and shortcuts to read a command line.
 
 use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
 
 use dialects::diskspd::profile::{Profile, Target, TimeSpan};
 use dialects::diskspd::{EventRole, ExitOutput, ParseEnv, ParseOutcome, Processors, Request, Version, read};
@@ -8,6 +10,15 @@ use testbed::With;
 
 /// Folder of the recorded data.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
+
+/// The folders of a group of recorded data, in order.
+pub fn cases(group: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(format!("{DATA}/{group}")).unwrap_or_else(|error| panic!("{group}: {error}"));
+    let mut cases: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    cases.sort();
+    assert!(cases.len() > 5, "{group} holds only {} cases", cases.len());
+    cases
+}
 
 /// An environment of four processors, with the files and events that a test adds.
 pub struct TestEnv {

@@ -8,12 +8,6 @@ use testbed::With;
 
 use crate::diskspd::support::{AssertMessages, end, profile, reading, span, target};
 
-/// Compares the targets of two sets of switches.
-#[track_caller]
-fn check_same(switches: &str, others: &str) {
-    assert_eq!(span(switches), span(others), "{switches} is {others}");
-}
-
 /// Compares one value of the target that these switches describe.
 #[track_caller]
 fn check<T: PartialEq + std::fmt::Debug>(switches: &str, value: impl Fn(&Target) -> T, expected: T) {
@@ -96,7 +90,7 @@ fn random_and_sequential_share_an_alignment() {
     check("-s0", Target::step, 65536);
     check("-si", |target| (target.interlocked, target.alignment), (true, 65536));
     check("-si64k", |target| (target.interlocked, target.alignment), (true, 65536));
-    check_same("-p", "-pfoo");
+    assert_eq!(span("-p"), span("-pfoo"));
 }
 
 #[test]

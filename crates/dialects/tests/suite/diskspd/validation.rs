@@ -187,7 +187,7 @@ fn template_slots_are_refused_only_for_a_run() {
     assert!(!validate(&profile, false, None).refused);
     let verdict = validate(&profile, false, Some(&Processors::default()));
     assert!(verdict.refused);
-    let said =
+    let message =
         "ERROR: template target '*1' was not substituted - all template targets must be substituted to run a profile";
-    assert_eq!(verdict.lines, [said]);
+    assert_eq!(verdict.lines, [message]);
 }

@@ -6,7 +6,8 @@ use dialects::diskspd::xml;
 use proptest::prelude::*;
 
 use super::arbitrary::profiles;
-use super::{cases, file};
+use super::file;
+use crate::diskspd::support::cases;
 
 #[test]
 fn recorded_profiles_are_rewritten_unchanged() {

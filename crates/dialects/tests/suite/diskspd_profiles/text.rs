@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use testbed::AssertIs;
 
 use super::arbitrary::profiles;
-use super::{cases, file};
+use super::file;
+use crate::diskspd::support::cases;
 
 /// The recorded lines after the command line: from the flags or the parameters to the system
 /// information.

@@ -11,7 +11,7 @@
 //! with object keys sorted; an absent value is null.
 
 mod elsewhere;
-mod sayings;
+mod expected_messages;
 
 use std::path::Path;
 
@@ -23,13 +23,11 @@ use serde_json::{Value, json};
 use testbed::With;
 
 use self::elsewhere::ELSEWHERE;
-use self::sayings::{PROBLEMS, SAYINGS, SILENCES};
-use crate::fio::support::{TestEnv, split};
+use self::expected_messages::{NOTES, PROBLEMS, SILENCED};
+use crate::fio::support::{TestEnv, lower_env, split};
 
 const K: u64 = 1024;
 const M: u64 = 1024 * K;
-/// A seed that cannot be known in advance.
-const FRESH: u64 = 7;
 
 /// Has a file `f` of 128 KiB, a device `dev` of 1 MiB, a file `bytes` that holds `ab`, and a
 /// directory `d` with two names.
@@ -54,7 +52,7 @@ impl Disk for FakeDisk {
         }
     }
 
-    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, folder: &str) -> Result<Vec<String>, String> {
         match folder {
             "d" => Ok(["d/a", "d/b"].map(String::from).to_vec()),
             _ => Ok(Vec::new()),
@@ -110,11 +108,7 @@ fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
     };
     let env = LowerEnv {
         arguments: words,
-        disk: &FakeDisk,
-        fresh_seed: FRESH,
-        process: 1,
-        utc_offset_s: 0,
-        client: None,
+        ..lower_env(&FakeDisk)
     };
     Some(lower(&jobs, env))
 }
@@ -306,16 +300,16 @@ fn messages(words: &[String]) -> Vec<String> {
 #[test]
 fn every_message_depends_on_its_option() {
     let mut wrong = Vec::new();
-    for (option, line, saying) in SAYINGS.iter().chain(PROBLEMS) {
+    for (option, line, expected) in NOTES.iter().chain(PROBLEMS) {
         let (with, without) = (split_words(line), without(&split_words(line), option));
-        let holds = |words: &[String]| messages(words).iter().any(|message| message == saying);
+        let holds = |words: &[String]| messages(words).iter().any(|message| message == expected);
         if !holds(&with) || holds(&without) {
             wrong.push(format!("{option}: {line}: {:?}", messages(&with)));
         }
     }
-    for (option, line, saying) in SILENCES {
+    for (option, line, unexpected) in SILENCED {
         let (with, without) = (split_words(line), without(&split_words(line), option));
-        let silent = |words: &[String]| !messages(words).iter().any(|message| message.contains(saying));
+        let silent = |words: &[String]| !messages(words).iter().any(|message| message.contains(unexpected));
         if !silent(&with) || silent(&without) {
             wrong.push(format!("{option}: {line}: {:?}", messages(&with)));
         }
@@ -327,7 +321,7 @@ fn every_message_depends_on_its_option() {
 fn every_option_is_in_a_list() {
     let mut missing = Vec::new();
     for row in rows() {
-        let elsewhere = ELSEWHERE.iter().any(|(option, ..)| *option == row.name);
+        let elsewhere = ELSEWHERE.iter().any(|(.., options)| options.contains(&row.name));
         let listed = match row.status {
             Status::Supported => matches!(row.kind, Kind::Removed) || !row.effects.is_empty() || elsewhere,
             Status::WithoutEffect(_) | Status::Refused(_) => true,
@@ -342,9 +336,14 @@ fn every_option_is_in_a_list() {
 #[test]
 fn tests_in_other_files_exist() {
     const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    for (option, file, test) in ELSEWHERE {
-        assert!(rows().any(|row| row.is_called(option)), "{option}");
+    for (file, test, options) in ELSEWHERE {
+        for option in *options {
+            assert!(rows().any(|row| row.is_called(option)), "{option}");
+        }
         let text = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap();
-        assert!(text.contains(&format!("fn {test}()")), "{option}: no {test} in {file}");
+        assert!(
+            text.contains(&format!("fn {test}()")),
+            "{options:?}: no {test} in {file}"
+        );
     }
 }

@@ -8,8 +8,8 @@ use testbed::With;
 
 use crate::fio::support::{DATA, TestEnv, all, reading_in};
 
-/// Cases that end with more messages than those of the parser. They are parsed, and stderr must
-/// begin as recorded where `said` is set.
+/// Cases that end with more messages than those of the parser, each with the source of the others.
+/// They are parsed, and the recorded stderr must begin with the messages of the parser.
 const RUN: &[(&str, &str)] = &[
     ("unique-abbreviation-ok", "report"),
     ("space-before-equals-ok", "report"),
@@ -168,8 +168,8 @@ fn inputs_of_runs_are_accepted() {
         let (code, read) = all(reading_in(&mut env, &case.line));
         assert_eq!(code, 0, "{name}: {:?}", read.notices);
         // Messages of the parser come before the messages of the run.
-        let said: Vec<&str> = read.stderr().collect();
-        let recorded: Vec<&str> = case.stderr.iter().map(String::as_str).take(said.len()).collect();
-        assert_eq!(said, recorded, "{name}");
+        let printed: Vec<&str> = read.stderr().collect();
+        let recorded: Vec<&str> = case.stderr.iter().map(String::as_str).take(printed.len()).collect();
+        assert_eq!(printed, recorded, "{name}");
     }
 }

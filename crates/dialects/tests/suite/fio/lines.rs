@@ -255,11 +255,11 @@ fn every_number_may_be_a_list() {
     let (code, read) = all(reading("--parse-only --name=x --randrepeat=1:2"));
     assert_eq!(code, 0);
     assert_eq!(read.stderr().collect::<Vec<_>>(), ["max value out of range: 2 (1 max)"]);
-    let said = [
+    let messages = [
         "max value out of range: 8 (1 max)",
         "fio: failed parsing unlink=write:8",
     ];
-    check_refused("--parse-only --name=x --unlink=write:8", &said);
+    check_refused("--parse-only --name=x --unlink=write:8", &messages);
     check_refused("--name=x --verify_only=", &["fio: failed parsing verify_only="]);
 }
 

@@ -1,7 +1,7 @@
 //! The effect of options on the plan, one part of it for each, so that an option that is parsed and
 //! then lost is noticed here.
 
-use dialects::fio::{Disk, LowerEnv, Lowered, PathFacts, PathKind, TraceFile, lower};
+use dialects::fio::{Disk, Lowered, PathFacts, PathKind, TraceFile, lower};
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -9,7 +9,7 @@ use model::plan::{Control, EngineKind, MemoryNodes, Plan, Prepare, Stream, Think
 use model::{Bytes, Nanos};
 use testbed::AssertIs;
 
-use crate::fio::support::{TestEnv, all};
+use crate::fio::support::{TestEnv, all, lower_env};
 
 /// Files of a megabyte under every name that begins with `there`, and a zoned device.
 struct Files;
@@ -32,7 +32,7 @@ impl Disk for Files {
         Err("No such file or directory".into())
     }
 
-    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, folder: &str) -> Result<Vec<String>, String> {
         match folder {
             "there" => Ok(vec!["there/a".into(), "there/b".into()]),
             _ => Err("No such file or directory".into()),
@@ -53,15 +53,7 @@ fn lowered(line: &str) -> Result<Lowered, Vec<String>> {
     let arguments: Vec<&str> = line.split_whitespace().collect();
     let (code, jobs) = all(TestEnv::default().read(&arguments));
     assert_eq!(code, 0, "{line}: {:?}", jobs.notices);
-    let env = LowerEnv {
-        arguments: &[],
-        disk: &Files,
-        fresh_seed: 1,
-        process: 1,
-        utc_offset_s: 0,
-        client: None,
-    };
-    lower(&jobs, env).map_err(|problems| problems.into_iter().map(|problem| problem.what).collect())
+    lower(&jobs, lower_env(&Files)).map_err(|problems| problems.into_iter().map(|problem| problem.what).collect())
 }
 
 fn plan(line: &str) -> Plan {

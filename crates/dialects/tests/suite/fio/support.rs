@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use dialects::fio::{ExitOutput, Job, Jobs, ParseEnv, ParseOutcome, read};
+use dialects::fio::{Disk, ExitOutput, Job, Jobs, LowerEnv, ParseEnv, ParseOutcome, read};
 use testbed::With;
 
 /// Folder of the recorded data.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");
+
+/// A seed that cannot be known in advance.
+const FRESH_SEED: u64 = 7;
 
 /// A machine with two processors, and the files, folders and variables that a test adds.
 #[derive(Default)]
@@ -66,10 +69,18 @@ impl ParseEnv for TestEnv {
 
 /// Splits a command line into arguments; double quotes keep blanks.
 pub fn split(line: &str) -> Vec<String> {
+    split_quoted(line, '"', None)
+}
+
+/// Splits a command line into arguments. Quotes keep blanks, and outside of them, `escape` keeps
+/// the next letter.
+pub fn split_quoted(line: &str, quote: char, escape: Option<char>) -> Vec<String> {
     let (mut words, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
-    for letter in line.chars() {
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
         match letter {
-            '"' => (quoted, any) = (!quoted, true),
+            _ if letter == quote => (quoted, any) = (!quoted, true),
+            _ if Some(letter) == escape && !quoted => word.extend(letters.next()),
             _ if letter.is_whitespace() && !quoted => {
                 if any || !word.is_empty() {
                     words.push(std::mem::take(&mut word));
@@ -83,6 +94,18 @@ pub fn split(line: &str) -> Vec<String> {
         words.push(word);
     }
     words
+}
+
+/// The machine of a plan whose files are on this disk.
+pub fn lower_env(disk: &dyn Disk) -> LowerEnv<'_> {
+    LowerEnv {
+        arguments: &[],
+        disk,
+        fresh_seed: FRESH_SEED,
+        process: 1,
+        utc_offset_s: 0,
+        client: None,
+    }
 }
 
 pub fn reading_in(env: &mut TestEnv, line: &str) -> ParseOutcome {

@@ -105,7 +105,7 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
     );
     let decimal = read_text("iometer/results-1.1.csv").replace("MiBps (Binary)", "Mibit");
     let load = &import::read("x", &decimal).unwrap().loads[0];
-    assert_eq!(load.total.bytes_per_sec, Some(40.96 * 1e6), "10^6, as its title says");
+    assert_eq!(load.total.bytes_per_sec, Some(40.96 * 1e6), "10^6, as in its title");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Truncated, duplicated and garbled reports: reading them never panics, regardless of the result.
 
-use dialects::import;
+use dialects::import::{self, Form};
 use model::observation::IoStats;
 use proptest::prelude::*;
 
@@ -101,15 +101,11 @@ proptest! {
         // Each text is also read with the reader of its original form, in case the form is no
         // longer recognised.
         let _ = import::read("x", &text);
-        let _ = import::diskspd_text("x", &text);
-        let _ = import::diskspd_xml("x", &text);
-        let _ = import::fio_json("x", &text);
-        let read = [
-            import::fio_normal("x", &text),
-            import::vdbench_summary("x", &text),
-            import::vdbench_flat("x", &text),
-            import::iometer("x", &text),
-        ];
+        for form in [Form::DiskspdText, Form::DiskspdXml, Form::FioJson] {
+            let _ = import::read_as(form, "x", &text);
+        }
+        let read = [Form::FioNormal, Form::VdbenchSummary, Form::VdbenchFlat, Form::Iometer]
+            .map(|form| import::read_as(form, "x", &text));
         for load in read.into_iter().flatten().flat_map(|read| read.loads) {
             prop_assert!(load.total.iops.is_none_or(|iops| iops.is_finite() && iops >= 0.0));
             let quantiles = |flow: &IoStats| flow.latency.as_ref().map_or(0, |latency| latency.quantiles.len());

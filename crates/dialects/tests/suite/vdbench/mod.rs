@@ -21,11 +21,13 @@ use testbed::With;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vdbench");
 
-/// Files of one folder, or one text; no file under test exists.
+/// Files of one folder, or one text.
 #[derive(Default)]
-struct Fixture {
-    folder: String,
-    text: Option<String>,
+pub(crate) struct Fixture {
+    pub(crate) folder: String,
+    pub(crate) text: Option<String>,
+    /// The size of every file under test; absent: none exists.
+    pub(crate) size: Option<u64>,
 }
 
 impl VdbenchEnv for Fixture {
@@ -49,7 +51,7 @@ impl VdbenchEnv for Fixture {
     }
 
     fn read_size(&self, _: &str) -> Option<u64> {
-        None
+        self.size
     }
 
     fn is_local(&self, host: &str) -> bool {
@@ -57,7 +59,7 @@ impl VdbenchEnv for Fixture {
     }
 }
 
-fn read(args: &str, env: &mut Fixture) -> Result<(Command, Parameters, Vec<Run>), Diagnostic> {
+pub(crate) fn read(args: &str, env: &mut Fixture) -> Result<(Command, Parameters, Vec<Run>), Diagnostic> {
     let words: Vec<String> = args.split_whitespace().map(str::to_owned).collect();
     let mut command = read_command(&words, "/tmp")?;
     if let Some((text, _)) = &command.self_test {
@@ -210,7 +212,7 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
         let text = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
         let mut env = Fixture {
             folder: folder.display().to_string(),
-            text: None,
+            ..Fixture::default()
         };
         let (command, parameters, runs) =
             read(&text("args"), &mut env).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -26,6 +26,7 @@ fn error(text: &str) -> String {
     let mut env = Fixture {
         folder: DATA.to_owned(),
         text: Some(text.to_owned()),
+        ..Fixture::default()
     };
     match read("-f parmfile", &mut env) {
         Err(error) => error.to_string(),

@@ -51,11 +51,11 @@ pub fn partition_id(bytes: &[u8]) -> Option<PartitionId> {
     const DISK: u32 = 7;
     /// Drivers without partitions return −1.
     const NONE: u32 = u32::MAX;
-    let answer = Fields(bytes);
-    (answer.u32(0)? == DISK).then_some(())?;
+    let output = Fields(bytes);
+    (output.u32(0)? == DISK).then_some(())?;
     Some(PartitionId {
-        disk: answer.u32(4)?,
-        partition: answer.u32(8).filter(|number| *number != NONE)?,
+        disk: output.u32(4)?,
+        partition: output.u32(8).filter(|number| *number != NONE)?,
     })
 }
 
@@ -66,14 +66,14 @@ pub fn length(bytes: &[u8]) -> Option<u64> {
 
 /// Parses `VOLUME_DISK_EXTENTS`.
 pub fn extents(bytes: &[u8]) -> Option<Vec<Extent>> {
-    let answer = Fields(bytes);
-    let count = answer.u32(0)? as usize;
+    let output = Fields(bytes);
+    let count = output.u32(0)? as usize;
     let extent = |index: usize| {
         let at = 8 + index * 24;
         Some(Extent {
-            disk: answer.u32(at)?,
-            start: answer.u64(at + 8)?,
-            length: answer.u64(at + 16)?,
+            disk: output.u32(at)?,
+            start: output.u64(at + 8)?,
+            length: output.u64(at + 16)?,
         })
     };
     (0..count).map(extent).collect()
@@ -83,20 +83,20 @@ pub fn extents(bytes: &[u8]) -> Option<Vec<Extent>> {
 pub fn layout(bytes: &[u8]) -> Option<Layout> {
     const FIRST: usize = 48;
     const ENTRY: usize = 144;
-    let answer = Fields(bytes);
-    let (style, count) = (answer.u32(0)?, answer.u32(4)? as usize);
+    let output = Fields(bytes);
+    let (style, count) = (output.u32(0)?, output.u32(4)? as usize);
     let entry = |index: usize| {
         let at = FIRST + index * ENTRY;
-        let kind = match answer.u32(at)? {
-            0 => PartitionType::Mbr(answer.u8(at + 32)?),
-            1 => PartitionType::Gpt(answer.guid(at + 32)?),
+        let kind = match output.u32(at)? {
+            0 => PartitionType::Mbr(output.u8(at + 32)?),
+            1 => PartitionType::Gpt(output.guid(at + 32)?),
             _ => PartitionType::Unknown,
         };
         Some(PartitionEntry {
-            number: answer.u32(at + 24)?,
-            start: answer.u64(at + 8)?,
-            length: answer.u64(at + 16)?,
-            is_bootable: matches!(kind, PartitionType::Mbr(_)) && answer.u8(at + 33)? != 0,
+            number: output.u32(at + 24)?,
+            start: output.u64(at + 8)?,
+            length: output.u64(at + 16)?,
+            is_bootable: matches!(kind, PartitionType::Mbr(_)) && output.u8(at + 33)? != 0,
             kind,
         })
     };
@@ -160,11 +160,8 @@ pub fn device_facts(properties: &DiskProperties) -> Device {
         (_, Some(product)) => Some(product),
         (maker, None) => maker,
     };
-    let geometry = parse_sector_size(properties.geometry.as_deref());
-    let logical = read_u32(&properties.alignment, 16)
-        .filter(|size| *size > 0)
-        .or(geometry);
-    let bus = descriptor.and_then(|answer| answer.u32(28)).and_then(bus);
+    let logical = sector(properties.alignment.as_deref(), properties.geometry.as_deref());
+    let bus = descriptor.and_then(|output| output.u32(28)).and_then(bus);
     let details = [
         bus.map(str::to_owned),
         text(24).map(|serial| format!("serial {serial}")),
@@ -191,24 +188,17 @@ pub fn device_facts(properties: &DiskProperties) -> Device {
     }
 }
 
-/// Parses the sector size of `DISK_GEOMETRY`.
-fn parse_sector_size(bytes: Option<&[u8]>) -> Option<u32> {
-    Fields(bytes?).u32(20).filter(|size| *size > 0)
-}
-
 /// The sector size for unbuffered I/O (`STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`, else
 /// `DISK_GEOMETRY`).
 pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> {
-    let reported = alignment.and_then(|bytes| Fields(bytes).u32(16));
-    reported
-        .filter(|size| *size > 0)
-        .or_else(|| parse_sector_size(geometry))
+    let size_at = |bytes: Option<&[u8]>, at: usize| Fields(bytes?).u32(at).filter(|size| *size > 0);
+    size_at(alignment, 16).or_else(|| size_at(geometry, 20))
 }
 
 /// Parses `STORAGE_WRITE_CACHE_PROPERTY`. Returns Linux's name of the cache mode.
 fn write_cache(bytes: Option<&[u8]>) -> Option<&'static str> {
-    let answer = Fields(bytes?);
-    match (answer.u32(8)?, answer.u32(12)?) {
+    let output = Fields(bytes?);
+    match (output.u32(8)?, output.u32(12)?) {
         // WriteCacheDisabled, or WriteCacheTypeNone, or WriteCacheTypeWriteThrough.
         (_, 1) | (1, _) | (3, _) => Some("write through"),
         (2, 2) => Some("write back"),
@@ -244,14 +234,14 @@ pub struct DiskCounters {
 
 /// Parses `DISK_PERFORMANCE`.
 pub fn counters(bytes: &[u8]) -> Option<DiskCounters> {
-    let answer = Fields(bytes);
+    let output = Fields(bytes);
     Some(DiskCounters {
-        bytes: [answer.u64(0)?, answer.u64(8)?],
-        time: [answer.u64(16)?, answer.u64(24)?],
-        idle: answer.u64(32)?,
-        count: [answer.u32(40)?, answer.u32(44)?],
-        splits: answer.u32(52)?,
-        at: answer.u64(56)?,
+        bytes: [output.u64(0)?, output.u64(8)?],
+        time: [output.u64(16)?, output.u64(24)?],
+        idle: output.u64(32)?,
+        count: [output.u32(40)?, output.u32(44)?],
+        splits: output.u32(52)?,
+        at: output.u64(56)?,
     })
 }
 
@@ -264,11 +254,11 @@ pub fn ranges(bytes: &[u8]) -> Vec<(u64, u64)> {
 /// Parses `RETRIEVAL_POINTERS_BUFFER`. Returns the first cluster, and for each extent the cluster
 /// after its end in the file and its first cluster on the volume (−1 for a hole).
 pub fn retrieval_pointers(bytes: &[u8]) -> Option<(u64, Vec<(u64, i64)>)> {
-    let answer = Fields(bytes);
-    let (count, start) = (answer.u32(0)? as usize, answer.u64(8)?);
+    let output = Fields(bytes);
+    let (count, start) = (output.u32(0)? as usize, output.u64(8)?);
     let extent = |index: usize| {
         let at = 16 + index * 16;
-        Some((answer.u64(at)?, answer.u64(at + 8)? as i64))
+        Some((output.u64(at)?, output.u64(at + 8)? as i64))
     };
     let extents: Option<Vec<(u64, i64)>> = (0..count).map(extent).collect();
     Some((start, extents?))
@@ -276,11 +266,11 @@ pub fn retrieval_pointers(bytes: &[u8]) -> Option<(u64, Vec<(u64, i64)>)> {
 
 /// Parses `FILE_REGION_OUTPUT`: the end of the valid data, which starts at offset 0.
 pub fn valid_length(bytes: &[u8]) -> Option<u64> {
-    let answer = Fields(bytes);
-    let count = answer.u32(8)? as usize;
+    let output = Fields(bytes);
+    let count = output.u32(8)? as usize;
     let region = |index: usize| {
         let at = 16 + index * 24;
-        Some(answer.u64(at)?.saturating_add(answer.u64(at + 8)?))
+        Some(output.u64(at)?.saturating_add(output.u64(at + 8)?))
     };
     let ends: Option<Vec<u64>> = (0..count).map(region).collect();
     Some(ends?.into_iter().max().unwrap_or(0))
@@ -337,21 +327,21 @@ mod tests {
 
     #[test]
     fn extents_of_a_volume_over_two_disks() {
-        let mut answer = bytes(
+        let mut output = bytes(
             56,
             &[(0, 2), (8, 1), (32, 4)],
             &[(16, 1 << 20), (24, 1 << 30), (40, 0), (48, 5)],
         );
-        let parsed = extents(&answer).unwrap();
+        let parsed = extents(&output).unwrap();
         assert_eq!(parsed.iter().map(|extent| extent.disk).collect::<Vec<_>>(), [1, 4]);
         assert_eq!((parsed[0].start, parsed[0].length), (1 << 20, 1 << 30));
-        answer.truncate(40);
-        assert_eq!(extents(&answer), None, "a truncated output is rejected");
+        output.truncate(40);
+        assert_eq!(extents(&output), None, "a truncated output is rejected");
     }
 
     #[test]
     fn mbr_and_gpt_partitions_are_parsed() {
-        let mut answer = bytes(
+        let mut output = bytes(
             48 + 3 * 144,
             &[(0, 1), (4, 3), (48, 1), (48 + 24, 1), (192, 1), (192 + 24, 2)],
             &[
@@ -361,8 +351,8 @@ mod tests {
                 (192 + 16, 1 << 30),
             ],
         );
-        answer[48 + 32..48 + 48].copy_from_slice(&super::super::storage::EFI_SYSTEM);
-        let gpt = layout(&answer).unwrap();
+        output[48 + 32..48 + 48].copy_from_slice(&super::super::storage::EFI_SYSTEM);
+        let gpt = layout(&output).unwrap();
         assert_eq!(gpt.table.as_deref(), Some("GPT"));
         let numbers: Vec<(u32, u64)> = gpt
             .partitions
@@ -378,13 +368,13 @@ mod tests {
             gpt.partitions[0].kind,
             PartitionType::Gpt(super::super::storage::EFI_SYSTEM)
         );
-        let mut answer = bytes(
+        let mut output = bytes(
             48 + 144,
             &[(0, 0), (4, 1), (48 + 24, 1)],
             &[(48 + 8, 1 << 20), (48 + 16, 1 << 30)],
         );
-        (answer[48 + 32], answer[48 + 33]) = (7, 1);
-        let mbr = layout(&answer).unwrap();
+        (output[48 + 32], output[48 + 33]) = (7, 1);
+        let mbr = layout(&output).unwrap();
         assert_eq!(mbr.partitions[0].kind, PartitionType::Mbr(7));
         assert!(mbr.partitions[0].is_bootable);
         let raw = layout(&bytes(48, &[(0, 2)], &[])).unwrap();
@@ -434,26 +424,26 @@ mod tests {
 
     #[test]
     fn counters_of_a_disk() {
-        let answer = bytes(
+        let output = bytes(
             88,
             &[(40, 7), (44, 8), (48, 3), (52, 1)],
             &[(0, 4096), (8, 8192), (16, 10), (24, 20), (32, 30), (56, 99)],
         );
-        let parsed = counters(&answer).unwrap();
+        let parsed = counters(&output).unwrap();
         assert_eq!(
             (parsed.bytes, parsed.time, parsed.count),
             ([4096, 8192], [10, 20], [7, 8])
         );
         assert_eq!((parsed.idle, parsed.splits, parsed.at), (30, 1, 99));
-        assert_eq!(counters(&answer[..40]), None);
+        assert_eq!(counters(&output[..40]), None);
     }
 
     #[test]
     fn the_end_of_valid_data_is_parsed() {
-        let answer = bytes(40, &[(4, 1), (8, 1), (32, 1)], &[(16, 0), (24, 4096)]);
-        assert_eq!(valid_length(&answer), Some(4096));
+        let output = bytes(40, &[(4, 1), (8, 1), (32, 1)], &[(16, 0), (24, 4096)]);
+        assert_eq!(valid_length(&output), Some(4096));
         assert_eq!(valid_length(&bytes(16, &[], &[])), Some(0), "no region is valid");
-        assert_eq!(valid_length(&answer[..30]), None);
+        assert_eq!(valid_length(&output[..30]), None);
     }
 
     #[test]
@@ -479,9 +469,9 @@ mod tests {
 
     #[test]
     fn allocation_of_a_file() {
-        let answer = bytes(40, &[], &[(0, 0), (8, 65_536), (16, 1 << 20), (24, 4096)]);
-        assert_eq!(ranges(&answer), [(0, 65_536), (1 << 20, 4096)]);
-        let answer = bytes(48, &[(0, 2)], &[(8, 0), (16, 16), (24, 1000), (32, 32), (40, u64::MAX)]);
-        assert_eq!(retrieval_pointers(&answer), Some((0, vec![(16, 1000), (32, -1)])));
+        let output = bytes(40, &[], &[(0, 0), (8, 65_536), (16, 1 << 20), (24, 4096)]);
+        assert_eq!(ranges(&output), [(0, 65_536), (1 << 20, 4096)]);
+        let output = bytes(48, &[(0, 2)], &[(8, 0), (16, 16), (24, 1000), (32, 32), (40, u64::MAX)]);
+        assert_eq!(retrieval_pointers(&output), Some((0, vec![(16, 1000), (32, -1)])));
     }
 }

@@ -185,8 +185,8 @@ impl Disk {
 }
 
 /// The name of a partition: `Harddisk0Partition2`.
-fn partition_name(id: PartitionId) -> String {
-    format!("Harddisk{}Partition{}", id.disk, id.partition)
+fn partition_name(disk: u32, partition: u32) -> String {
+    format!("Harddisk{disk}Partition{partition}")
 }
 
 impl Volume {
@@ -224,8 +224,7 @@ impl Storage {
     /// The partition that a volume occupies, if a known disk lists it.
     fn known_partition(&self, volume: &Volume) -> Option<PartitionId> {
         let is_listed = |id: &PartitionId| {
-            let disk = self.disks.iter().find(|disk| disk.number == id.disk);
-            let layout = disk.and_then(|disk| disk.layout.as_ref());
+            let layout = self.disk(id.disk).and_then(|disk| disk.layout.as_ref());
             layout.is_some_and(|layout| layout.partitions.iter().any(|entry| entry.number == id.partition))
         };
         volume.partition.filter(|id| id.partition > 0 && is_listed(id))
@@ -246,7 +245,6 @@ impl Storage {
         self.disks.iter().find(|disk| disk.number == number)
     }
 
-    /// True if a path is on a volume.
     fn contains_path(volume: &Volume, path: &str) -> bool {
         let starts = |mount_point: &String| {
             let head = path.get(..mount_point.len());
@@ -303,25 +301,19 @@ impl Storage {
         let name = disk.name();
         let entries = disk.layout.as_ref().map_or(&[][..], |layout| &layout.partitions);
         let numbered: Vec<&PartitionEntry> = entries.iter().filter(|entry| entry.number > 0).collect();
-        let partition_id = |entry: &PartitionEntry| PartitionId {
-            disk: disk.number,
-            partition: entry.number,
-        };
+        let name_of = |entry: &&PartitionEntry| partition_name(disk.number, entry.number);
         inventory.devices.push(BlockDevice {
             name: name.clone(),
             number: disk.number(),
             size: disk.facts.size.0,
-            partitions: numbered
-                .iter()
-                .map(|entry| partition_name(partition_id(entry)))
-                .collect(),
+            partitions: numbered.iter().map(name_of).collect(),
             read_only: disk.read_only == Some(true),
             removable: disk.removable,
             ..BlockDevice::default()
         });
         for entry in &numbered {
             inventory.devices.push(BlockDevice {
-                name: partition_name(partition_id(entry)),
+                name: name_of(entry),
                 number: DeviceNumber::new(disk.number, entry.number),
                 size: entry.length,
                 kind: BlockKind::Partition,
@@ -365,17 +357,11 @@ impl Storage {
             self.add_composite_volume(index, volume, inventory);
         }
         let mut doubt = |what: &str| inventory.uses.push(Use::doubt(Some(number), what));
-        let mount_points = match (&volume.mounted_at, &volume.contents) {
+        match (&volume.contents, &volume.mounted_at) {
             // A drive letter alone does not mean that a volume without a file system is in use.
-            (_, VolumeContents::Raw | VolumeContents::NoMedium) => return,
-            (None, _) => {
-                doubt("its mount points could not be read");
-                return;
-            }
-            (Some(mount_points), _) => mount_points,
-        };
-        match &volume.contents {
-            VolumeContents::FileSystem { kind, serial } => {
+            (VolumeContents::Raw | VolumeContents::NoMedium, _) => {}
+            (_, None) => doubt("its mount points could not be read"),
+            (VolumeContents::FileSystem { kind, serial }, Some(mount_points)) => {
                 inventory.mounts.extend(mount_points.iter().map(|mount_point| Mount {
                     number: DeviceNumber::new(*serial, 0),
                     device: Some(number),
@@ -387,9 +373,8 @@ impl Storage {
                     super_options: String::new(),
                 }));
             }
-            VolumeContents::Locked => doubt("BitLocker has locked it, so its contents are unknown"),
-            VolumeContents::Unknown => doubt("its contents could not be determined"),
-            VolumeContents::Raw | VolumeContents::NoMedium => {}
+            (VolumeContents::Locked, _) => doubt("BitLocker has locked it, so its contents are unknown"),
+            (VolumeContents::Unknown, _) => doubt("its contents could not be determined"),
         }
     }
 
@@ -406,13 +391,8 @@ impl Storage {
                     && entry.start <= extent.start
                     && extent.start < entry.start.saturating_add(entry.length)
             };
-            let partition = entries.into_iter().find(contains_extent).map(|entry| {
-                partition_name(PartitionId {
-                    disk: disk.number,
-                    partition: entry.number,
-                })
-            });
-            let lower_device = partition.unwrap_or_else(|| disk.name());
+            let partition = entries.into_iter().find(contains_extent);
+            let lower_device = partition.map_or_else(|| disk.name(), |entry| partition_name(disk.number, entry.number));
             if !lower_devices.contains(&lower_device) {
                 lower_devices.push(lower_device);
             }
@@ -480,14 +460,16 @@ impl Storage {
         });
         for disk in self.disks.iter().filter(|disk| volume.is_on_disk(disk.number)) {
             let entries = disk.layout.iter().flat_map(|layout| &layout.partitions);
-            let starts = |entry: &&PartitionEntry| {
+            let is_boot_partition = |entry: &&PartitionEntry| {
                 let by_type = matches!(entry.kind, PartitionType::Gpt(EFI_SYSTEM | RESERVED));
                 entry.number > 0 && (by_type || entry.is_bootable)
             };
-            inventory.uses.extend(entries.filter(starts).map(|entry| Use {
-                device: Some(DeviceNumber::new(disk.number, entry.number)),
-                kind: UseKind::System("is started from"),
-            }));
+            inventory
+                .uses
+                .extend(entries.filter(is_boot_partition).map(|entry| Use {
+                    device: Some(DeviceNumber::new(disk.number, entry.number)),
+                    kind: UseKind::System("is started from"),
+                }));
         }
     }
 
@@ -505,12 +487,9 @@ impl Storage {
             let Some(device) = inventory.device_by_name(&name) else {
                 continue;
             };
-            for lower_devices in device.partition_of.iter().chain(&device.made_of) {
-                if let Some(device) = inventory
-                    .device_by_name(lower_devices)
-                    .filter(|_| !names.contains(lower_devices))
-                {
-                    names.push(lower_devices.clone());
+            for lower in device.partition_of.iter().chain(&device.made_of) {
+                if let Some(device) = inventory.device_by_name(lower).filter(|_| !names.contains(lower)) {
+                    names.push(lower.clone());
                     chain.push(self.device_facts(device));
                 }
             }

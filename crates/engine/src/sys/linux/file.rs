@@ -11,7 +11,8 @@ use std::time::SystemTime;
 
 use model::plan::{BypassIo, CacheMode, FileRangeFlags, OpenHint, WriteThrough};
 use rustix::fs::{
-    Advice, AtFlags, FallocateFlags, Mode, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fsync,
+    Advice, AtFlags, FallocateFlags, Mode, OFlags, StatxFlags, XattrFlags, fadvise, fallocate, fcntl_getfl,
+    fcntl_setfl, fdatasync, fsetxattr, fsync, statx,
 };
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
@@ -82,12 +83,8 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
 /// Opens a file or pipe to write. Fails if no process reads the pipe, instead of waiting for one,
 /// and at a link unless `follows_links`.
 pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path, follows_links: bool) -> io::Result<fs::File> {
-    let no_follow = if follows_links {
-        OFlags::empty()
-    } else {
-        OFlags::NOFOLLOW
-    };
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | no_follow;
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    flags.set(OFlags::NOFOLLOW, !follows_links);
     let file = options
         .custom_flags(flags.bits() as i32)
         .open(path)
@@ -114,9 +111,7 @@ pub(super) fn cache_flags(cache: &CacheMode) -> OFlags {
 /// Opens a file or device. Does not block if a pipe has replaced it.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<fs::File> {
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | cache_flags(&options.cache);
-    if options.exclusive {
-        flags |= OFlags::EXCL;
-    }
+    flags.set(OFlags::EXCL, options.exclusive);
     // A memory map needs read access even if the job only writes.
     let read = options.access != Access::Write || options.cache.mapping.is_some();
     let file = fs::OpenOptions::new()
@@ -182,12 +177,8 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     // Linux 6.1 and later report the alignment. tmpfs and older kernels do not; 512 is the smallest
     // that can work.
     const STATX_DIOALIGN: u32 = 0x2000;
-    match rustix::fs::statx(
-        file,
-        "",
-        AtFlags::EMPTY_PATH,
-        rustix::fs::StatxFlags::from_bits_retain(STATX_DIOALIGN),
-    ) {
+    let flags = StatxFlags::from_bits_retain(STATX_DIOALIGN);
+    match statx(file, "", AtFlags::EMPTY_PATH, flags) {
         Ok(stat) if stat.stx_mask & STATX_DIOALIGN != 0 && stat.stx_dio_offset_align > 0 => {
             u64::from(stat.stx_dio_offset_align.max(stat.stx_dio_mem_align))
         }
@@ -199,8 +190,8 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
 /// in between is atomic too.
 pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
     const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
-    let flags = rustix::fs::StatxFlags::from_bits_retain(STATX_WRITE_ATOMIC);
-    let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, flags).ok()?;
+    let flags = StatxFlags::from_bits_retain(STATX_WRITE_ATOMIC);
+    let stat = statx(file, "", AtFlags::EMPTY_PATH, flags).ok()?;
     let is_supported = stat.stx_mask & STATX_WRITE_ATOMIC != 0 && stat.stx_atomic_write_unit_max > 0;
     is_supported.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
 }
@@ -408,26 +399,13 @@ pub fn read_attribute(file: &fs::File, name: &str) -> Option<Vec<u8>> {
 /// # Errors
 /// The system's error, such as `EOPNOTSUPP` where the file system has none.
 pub fn set_attribute(file: &fs::File, name: &str, value: &[u8]) -> io::Result<()> {
-    Ok(rustix::fs::fsetxattr(
-        file,
-        name,
-        value,
-        rustix::fs::XattrFlags::empty(),
-    )?)
-}
-
-/// Removes an extended attribute.
-///
-/// # Errors
-/// The system's error, such as `ENODATA` where there was none.
-pub fn remove_attribute(file: &fs::File, name: &str) -> io::Result<()> {
-    Ok(rustix::fs::fremovexattr(file, name)?)
+    Ok(fsetxattr(file, name, value, XattrFlags::empty())?)
 }
 
 /// Identifies a file permanently: device, inode and creation time.
 pub fn identity(file: &fs::File) -> Option<String> {
-    let flags = rustix::fs::StatxFlags::BTIME | rustix::fs::StatxFlags::INO;
-    let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, flags).ok()?;
+    let flags = StatxFlags::BTIME | StatxFlags::INO;
+    let stat = statx(file, "", AtFlags::EMPTY_PATH, flags).ok()?;
     let birth = stat.stx_btime;
     let device = (stat.stx_dev_major, stat.stx_dev_minor);
     Some(format!(

@@ -34,6 +34,13 @@ fn page_size() -> usize {
     PAGE_SIZE.load(Ordering::Relaxed)
 }
 
+fn protection(writable: bool) -> ProtFlags {
+    match writable {
+        true => ProtFlags::READ | ProtFlags::WRITE,
+        false => ProtFlags::READ,
+    }
+}
+
 impl FileMap {
     /// The current size of the file.
     pub(crate) fn file_size(&self) -> Option<u64> {
@@ -47,11 +54,7 @@ impl FileMap {
     pub(crate) fn new(file: &fs::File, length: usize, writable: bool) -> io::Result<FileMap> {
         static HANDLER: Once = Once::new();
         HANDLER.call_once(install_handler);
-        let protection = if writable {
-            ProtFlags::READ | ProtFlags::WRITE
-        } else {
-            ProtFlags::READ
-        };
+        let protection = protection(writable);
         // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
         let start = unsafe { mmap(null_mut(), length.max(1), protection, MapFlags::SHARED, file, 0)? };
         Ok(FileMap {
@@ -87,10 +90,7 @@ impl FileMap {
 
     /// Copies from the map. False if a page could not be read in.
     pub(crate) fn read(&self, offset: usize, buffer: &mut [u8]) -> bool {
-        assert!(
-            offset.checked_add(buffer.len()).is_some_and(|end| end <= self.length),
-            "read beyond the map"
-        );
+        self.check(offset, buffer.len());
         self.run_guarded(offset, buffer.len(), || {
             // SAFETY: the range is within the map (checked above), which lives as long as `self`.
             // Other processes may change it during the copy; the bytes are only ever treated as
@@ -102,10 +102,7 @@ impl FileMap {
     /// Copies into the map. False if a page could not be read in or allocated.
     pub(crate) fn write(&mut self, offset: usize, buffer: &[u8], non_temporal: bool) -> bool {
         assert!(self.writable, "the map is read-only");
-        assert!(
-            offset.checked_add(buffer.len()).is_some_and(|end| end <= self.length),
-            "write beyond the map"
-        );
+        self.check(offset, buffer.len());
         self.run_guarded(offset, buffer.len(), || {
             // SAFETY: the range is within the map (checked above), which is writable and lives as
             // long as `self`.
@@ -118,6 +115,11 @@ impl FileMap {
                 unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), target, buffer.len()) }
             }
         })
+    }
+
+    fn check(&self, offset: usize, length: usize) {
+        let end = offset.checked_add(length);
+        assert!(end.is_some_and(|end| end <= self.length), "a copy beyond the map");
     }
 
     fn run_guarded(&self, offset: usize, length: usize, copy: impl FnOnce()) -> bool {
@@ -139,11 +141,7 @@ impl FileMap {
     fn restore(&self, offset: usize, length: usize) {
         let first = offset - offset % page_size();
         let bytes = offset + length - first;
-        let protection = if self.writable {
-            ProtFlags::READ | ProtFlags::WRITE
-        } else {
-            ProtFlags::READ
-        };
+        let protection = protection(self.writable);
         // SAFETY: the range is within the map of this file that `self` owns; the same bytes of the
         // same file take its place. On failure the zeros stay; the caller reports the failed
         // operation.

@@ -21,7 +21,6 @@ fn into_moved(result: isize) -> TransferResult {
 }
 
 impl Pipe {
-    /// A new pipe.
     pub(crate) fn new() -> Result<Pipe, EngineError> {
         let mut ends = [0; 2];
         // SAFETY: the call writes two descriptors behind the pointer, which is live.

@@ -12,7 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 const SAME_REQUEST_NS: u64 = 200_000_000;
 
 /// While targets are being examined, a request to stop ends the process after this time.
-const GRACE: Duration = Duration::from_secs(2);
+const STOP_GRACE: Duration = Duration::from_secs(2);
 /// The signals that request a stop.
 const STOP_SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
@@ -88,7 +88,7 @@ fn start_signal_thread() -> io::Result<()> {
             if !STOP.load(Ordering::Relaxed) {
                 continue;
             }
-            sleep(GRACE);
+            sleep(STOP_GRACE);
             if EXAMINING.load(Ordering::Relaxed) {
                 end_process(
                     SIGNAL.load(Ordering::Relaxed),

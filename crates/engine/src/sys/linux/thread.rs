@@ -51,14 +51,8 @@ pub fn unbind_cpus() -> Option<u32> {
 /// # Errors
 /// The system's error where there is no such node.
 pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
-    let text = std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist"))?;
-    let mut cpus = Vec::new();
-    for piece in text.trim().split(',').filter(|piece| !piece.is_empty()) {
-        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
-        let number = |text: &str| text.parse::<u32>().map_err(io::Error::other);
-        cpus.extend(number(first)?..=number(last)?);
-    }
-    Ok(cpus)
+    let list = std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist"))?;
+    Ok(crate::probe::parse_cpu_list(&list))
 }
 
 /// Restricts memory of the calling thread to these NUMA nodes.

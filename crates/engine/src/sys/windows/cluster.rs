@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-use super::ioctl::{text, wide};
+use super::ioctl::{from_wide, to_wide};
 use super::library;
 use crate::probe::windows::ClusterVolume;
 
@@ -78,24 +78,24 @@ fn shared_root(path: &Path) -> Option<String> {
             library::function::<RootOf>(RESOURCES, c"ClusterGetVolumePathName")?,
         )
     };
-    let path = wide(std::path::absolute(path).ok()?);
+    let path = to_wide(std::path::absolute(path).ok()?);
     let mut root = vec![0u16; path.len() + 64];
     // SAFETY: the path ends with a zero, and the second call writes at most as many units as the
     // list has.
     let succeeded =
         unsafe { is_shared(path.as_ptr()) != 0 && root_of(path.as_ptr(), root.as_mut_ptr(), root.len() as u32) != 0 };
-    let root = text(&root).trim_end_matches('\\').to_owned();
+    let root = from_wide(&root).trim_end_matches('\\').to_owned();
     (succeeded && !root.is_empty()).then_some(root)
 }
 
 /// True if the control output of a resource names the volume mounted at `root`. The output is one
 /// or several `CLUS_CSV_VOLUME_INFO`, with or without value-list headers; the name
 /// (`szVolumeFriendlyName`) ends with a zero at any offset.
-fn names_volume(answer: &[u8], root: &str) -> bool {
+fn names_volume(output: &[u8], root: &str) -> bool {
     let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
-    let wanted: Vec<u16> = wide(root).into_iter().map(lower).collect();
+    let wanted: Vec<u16> = to_wide(root).into_iter().map(lower).collect();
     let string_at = |start: usize| {
-        let units: Vec<u16> = answer[start..]
+        let units: Vec<u16> = output[start..]
             .as_chunks::<2>()
             .0
             .iter()
@@ -103,7 +103,7 @@ fn names_volume(answer: &[u8], root: &str) -> bool {
             .collect();
         units.windows(wanted.len()).any(|window| window == wanted)
     };
-    string_at(0) || (!answer.is_empty() && string_at(1))
+    string_at(0) || (!output.is_empty() && string_at(1))
 }
 
 /// A cluster handle, closed on drop.
@@ -164,7 +164,7 @@ impl Calls {
 
     fn resource(&self, cluster: &ClusterHandle, name: &str) -> Handle {
         // SAFETY: the cluster is open, and the name ends with a zero.
-        unsafe { (self.open_resource)(cluster.handle, wide(name).as_ptr()) }
+        unsafe { (self.open_resource)(cluster.handle, to_wide(name).as_ptr()) }
     }
 
     /// Names of the resources that are shared volumes.
@@ -183,7 +183,7 @@ impl Calls {
             // into the buffer, which has as many.
             let result = unsafe { (self.next)(list, index, &mut kind, name.as_mut_ptr(), &mut length) };
             match result {
-                SUCCESS => names.push(text(&name)),
+                SUCCESS => names.push(from_wide(&name)),
                 MORE_DATA if name.len() < 1 << 16 => name.resize(name.len() * 4, 0),
                 // ERROR_NO_MORE_ITEMS or an error: return the names listed so far.
                 _ => break,
@@ -196,14 +196,14 @@ impl Calls {
 
     /// The control output of a resource about its volumes.
     fn volumes(&self, resource: &ClusterHandle) -> Option<Vec<u8>> {
-        let mut answer = vec![0u8; 16 << 10];
+        let mut output = vec![0u8; 16 << 10];
         loop {
             let mut returned = 0u32;
             // SAFETY: the resource is open, nothing is passed besides the code, and the call writes
             // one live word and at most as many bytes as the buffer has.
             let result = unsafe {
-                let (room, nothing) = (answer.len() as u32, null());
-                let into = answer.as_mut_ptr().cast();
+                let (room, nothing) = (output.len() as u32, null());
+                let into = output.as_mut_ptr().cast();
                 (self.control)(
                     resource.handle,
                     null_mut(),
@@ -217,10 +217,10 @@ impl Calls {
             };
             match result {
                 SUCCESS => {
-                    answer.truncate(returned as usize);
-                    return Some(answer);
+                    output.truncate(returned as usize);
+                    return Some(output);
                 }
-                MORE_DATA if answer.len() < 1 << 22 => answer.resize(answer.len() * 4, 0),
+                MORE_DATA if output.len() < 1 << 22 => output.resize(output.len() * 4, 0),
                 _ => return None,
             }
         }
@@ -235,7 +235,7 @@ impl Calls {
         // SAFETY: the resource is open; the call writes one live word and at most `length` units;
         // the group is not asked for.
         let state = unsafe { (self.state)(resource.handle, name.as_mut_ptr(), &mut length, null_mut(), null_mut()) };
-        let name = text(&name);
+        let name = from_wide(&name);
         (state != UNKNOWN && !name.is_empty()).then_some(name)
     }
 }
@@ -246,16 +246,16 @@ mod tests {
 
     #[test]
     fn a_volume_name_is_found_at_any_offset() {
-        let answer = |before: usize, name: &str| -> Vec<u8> {
+        let output = |before: usize, name: &str| -> Vec<u8> {
             let mut bytes = vec![0u8; before];
-            bytes.extend(wide(name).into_iter().flat_map(u16::to_le_bytes));
+            bytes.extend(to_wide(name).into_iter().flat_map(u16::to_le_bytes));
             bytes.extend([0; 40]);
             bytes
         };
         let root = r"C:\ClusterStorage\Volume1";
-        assert!(names_volume(&answer(20, root), root));
-        assert!(names_volume(&answer(33, r"c:\clusterstorage\VOLUME1"), root));
-        assert!(!names_volume(&answer(20, r"C:\ClusterStorage\Volume12"), root));
+        assert!(names_volume(&output(20, root), root));
+        assert!(names_volume(&output(33, r"c:\clusterstorage\VOLUME1"), root));
+        assert!(!names_volume(&output(20, r"C:\ClusterStorage\Volume12"), root));
         assert!(!names_volume(&[], root));
     }
 }

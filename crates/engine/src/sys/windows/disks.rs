@@ -10,19 +10,19 @@ use windows_sys::Win32::System::Ioctl::{
     IOCTL_DISK_GET_LENGTH_INFO, IOCTL_DISK_PERFORMANCE, IOCTL_STORAGE_GET_DEVICE_NUMBER, IOCTL_STORAGE_QUERY_PROPERTY,
 };
 
-use super::ioctl::{device_io_control, device_io_control_all, open_for_query, texts};
+use super::ioctl::{device_io_control, device_io_control_all, from_wide_list, open_for_query};
 use crate::probe::windows::ioctl_structs::{self, DiskCounters, DiskProperties};
 use crate::probe::windows::{Disk, PartitionId};
 
 /// `IOCTL_DISK_IS_CLUSTERED` (ntdddisk.h):
 /// `CTL_CODE(IOCTL_DISK_BASE, 0x3e, METHOD_BUFFERED, FILE_ANY_ACCESS)`.
-const IS_CLUSTERED: u32 = 0x7 << 16 | 0x3e << 2;
+const IOCTL_DISK_IS_CLUSTERED: u32 = 0x7 << 16 | 0x3e << 2;
 /// `STORAGE_PROPERTY_ID`s.
-const DEVICE: u32 = 0;
-const ADAPTER: u32 = 1;
-const WRITE_CACHE: u32 = 4;
-const ALIGNMENT: u32 = 6;
-const SEEK_PENALTY: u32 = 7;
+const DEVICE_PROPERTY: u32 = 0;
+const ADAPTER_PROPERTY: u32 = 1;
+const WRITE_CACHE_PROPERTY: u32 = 4;
+const ALIGNMENT_PROPERTY: u32 = 6;
+const SEEK_PENALTY_PROPERTY: u32 = 7;
 
 /// Numbers of all disks, ascending; `None` if the system does not list its devices.
 pub(crate) fn numbers() -> Option<Vec<u32>> {
@@ -41,7 +41,7 @@ pub(crate) fn numbers() -> Option<Vec<u32>> {
         names.resize(names.len() * 4, 0);
     }
     let number = |name: &String| name.strip_prefix("PhysicalDrive")?.parse().ok();
-    let mut numbers: Vec<u32> = texts(&names).iter().filter_map(number).collect();
+    let mut numbers: Vec<u32> = from_wide_list(&names).iter().filter_map(number).collect();
     numbers.sort_unstable();
     Some(numbers)
 }
@@ -66,10 +66,10 @@ pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
         facts.size.0 = size(&file).unwrap_or(0);
     }
     let attributes = device_io_control(&file, IOCTL_DISK_GET_DISK_ATTRIBUTES, &[], 16).ok();
-    let attributes = attributes.and_then(|answer| ioctl_structs::attributes(&answer.bytes));
+    let attributes = attributes.and_then(|output| ioctl_structs::attributes(&output.bytes));
     let layout = device_io_control_all(&file, IOCTL_DISK_GET_DRIVE_LAYOUT_EX, &[], 4096).ok();
-    let clustered = match device_io_control(&file, IS_CLUSTERED, &[], 1) {
-        Ok(answer) => answer.bytes.first().map(|byte| *byte != 0),
+    let clustered = match device_io_control(&file, IOCTL_DISK_IS_CLUSTERED, &[], 1) {
+        Ok(output) => output.bytes.first().map(|byte| *byte != 0),
         // Only cluster nodes have a driver that supports this control.
         Err(_) => in_cluster.filter(|node| !node),
     };
@@ -87,73 +87,73 @@ pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
     }
 }
 
-fn property(file: &fs::File, id: u32) -> Option<Vec<u8>> {
+fn query_property(file: &fs::File, id: u32) -> Option<Vec<u8>> {
     // STORAGE_PROPERTY_QUERY: the property, PropertyStandardQuery (0), and padding to 12 bytes.
     let mut query = [0u8; 12];
     query[..4].copy_from_slice(&id.to_le_bytes());
-    let answer = device_io_control(file, IOCTL_STORAGE_QUERY_PROPERTY, &query, 1024).ok()?;
-    (!answer.bytes.is_empty()).then_some(answer.bytes)
+    let output = device_io_control(file, IOCTL_STORAGE_QUERY_PROPERTY, &query, 1024).ok()?;
+    (!output.bytes.is_empty()).then_some(output.bytes)
 }
 
-fn geometry(file: &fs::File) -> Option<Vec<u8>> {
+fn query_geometry(file: &fs::File) -> Option<Vec<u8>> {
     device_io_control(file, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], 256)
         .ok()
-        .map(|answer| answer.bytes)
+        .map(|output| output.bytes)
 }
 
 fn read_properties(file: &fs::File, path: &Path) -> DiskProperties {
     // IOCTL_DISK_GET_LENGTH_INFO requires read access.
     let readable = fs::File::open(path).ok();
     DiskProperties {
-        descriptor: property(file, DEVICE),
-        adapter: property(file, ADAPTER),
-        alignment: property(file, ALIGNMENT),
-        seek_penalty: property(file, SEEK_PENALTY),
-        write_cache: property(file, WRITE_CACHE),
-        geometry: geometry(file),
+        descriptor: query_property(file, DEVICE_PROPERTY),
+        adapter: query_property(file, ADAPTER_PROPERTY),
+        alignment: query_property(file, ALIGNMENT_PROPERTY),
+        seek_penalty: query_property(file, SEEK_PENALTY_PROPERTY),
+        write_cache: query_property(file, WRITE_CACHE_PROPERTY),
+        geometry: query_geometry(file),
         length: readable
-            .and_then(|file| length(&file))
+            .and_then(|file| query_length(&file))
             .map(|length| length.to_le_bytes().to_vec()),
     }
 }
 
-fn length(file: &fs::File) -> Option<u64> {
-    let answer = device_io_control(file, IOCTL_DISK_GET_LENGTH_INFO, &[], 8).ok()?;
-    ioctl_structs::length(&answer.bytes)
+fn query_length(file: &fs::File) -> Option<u64> {
+    let output = device_io_control(file, IOCTL_DISK_GET_LENGTH_INFO, &[], 8).ok()?;
+    ioctl_structs::length(&output.bytes)
 }
 
 /// The size of a disk or volume. Without read access it comes from the geometry.
 pub(crate) fn size(file: &fs::File) -> Option<u64> {
     // DISK_GEOMETRY_EX: the geometry in 24 bytes, then the size.
-    let by_geometry = || ioctl_structs::length(geometry(file)?.get(24..)?);
-    length(file).or_else(by_geometry)
+    let by_geometry = || ioctl_structs::length(query_geometry(file)?.get(24..)?);
+    query_length(file).or_else(by_geometry)
 }
 
 /// The sector size of a disk or volume: unbuffered I/O must be aligned to it.
 pub(crate) fn sector_size(file: &fs::File) -> Option<u32> {
-    let alignment = property(file, ALIGNMENT);
-    ioctl_structs::sector(alignment.as_deref(), geometry(file).as_deref())
+    let alignment = query_property(file, ALIGNMENT_PROPERTY);
+    ioctl_structs::sector(alignment.as_deref(), query_geometry(file).as_deref())
 }
 
 /// Disk and partition number of an open disk or volume; `None` for anything else.
 pub(crate) fn partition_id(file: &fs::File) -> Option<PartitionId> {
-    let answer = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
-    ioctl_structs::partition_id(&answer.bytes)
+    let output = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
+    ioctl_structs::partition_id(&output.bytes)
 }
 
 /// Performance counters of every disk that has them.
 pub(crate) fn counters() -> Vec<(String, DiskCounters)> {
-    let read_disk = |number: u32| {
+    let read_counters = |number: u32| {
         let file = open_for_query(Path::new(&path(number))).ok()?;
-        let answer = device_io_control(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
+        let output = device_io_control(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
         Some((
             format!("PhysicalDrive{number}"),
-            ioctl_structs::counters(&answer.bytes)?,
+            ioctl_structs::counters(&output.bytes)?,
         ))
     };
     numbers()
         .unwrap_or_default()
         .into_iter()
-        .filter_map(read_disk)
+        .filter_map(read_counters)
         .collect()
 }

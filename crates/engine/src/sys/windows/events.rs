@@ -5,12 +5,12 @@ use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::ptr::null;
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::{WAIT_FAILED, WAIT_OBJECT_0};
+use windows_sys::Win32::Foundation::{HANDLE, WAIT_FAILED, WAIT_OBJECT_0};
 use windows_sys::Win32::System::Threading::{
     CreateEventW, EVENT_MODIFY_STATE, OpenEventW, SetEvent, WaitForSingleObject,
 };
 
-use super::ioctl::{check, wide};
+use super::ioctl::{check, to_wide};
 
 /// An open event.
 #[derive(Debug)]
@@ -22,15 +22,10 @@ impl Event {
     /// # Errors
     /// The system's error.
     pub fn open_or_create(name: &str) -> io::Result<Event> {
-        let name = wide(name);
+        let name = to_wide(name);
         // SAFETY: the name ends with a zero and lives through the call; the other arguments are
         // numbers or absent.
-        let handle = unsafe { CreateEventW(null(), 1, 0, name.as_ptr()) };
-        if handle.is_null() {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the handle was just made, and nothing else closes it.
-        Ok(Event(unsafe { OwnedHandle::from_raw_handle(handle) }))
+        Event::from_new_handle(unsafe { CreateEventW(null(), 1, 0, name.as_ptr()) })
     }
 
     /// Opens an existing event, to set it.
@@ -38,9 +33,12 @@ impl Event {
     /// # Errors
     /// The system's error.
     pub fn open(name: &str) -> io::Result<Event> {
-        let name = wide(name);
+        let name = to_wide(name);
         // SAFETY: the name ends with a zero and lives through the call.
-        let handle = unsafe { OpenEventW(EVENT_MODIFY_STATE, 0, name.as_ptr()) };
+        Event::from_new_handle(unsafe { OpenEventW(EVENT_MODIFY_STATE, 0, name.as_ptr()) })
+    }
+
+    fn from_new_handle(handle: HANDLE) -> io::Result<Event> {
         if handle.is_null() {
             return Err(io::Error::last_os_error());
         }

@@ -76,13 +76,13 @@ pub fn read_allocation(file: &fs::File, size: u64) -> Option<Allocation> {
 
 /// Start and length of allocated ranges, up to the size.
 fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
-    const ROOM: usize = 64 << 10;
+    const BUFFER_BYTES: usize = 64 << 10;
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let mut start = 0;
     while start < size {
-        let question = [start.to_le_bytes(), (size - start).to_le_bytes()].concat();
-        let answer = device_io_control(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, ROOM)?;
-        let returned = ioctl_structs::ranges(&answer.bytes);
+        let input = [start.to_le_bytes(), (size - start).to_le_bytes()].concat();
+        let output = device_io_control(file, FSCTL_QUERY_ALLOCATED_RANGES, &input, BUFFER_BYTES)?;
+        let returned = ioctl_structs::ranges(&output.bytes);
         let Some((last, length)) = returned.last().copied() else {
             break;
         };
@@ -91,7 +91,7 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
                 .iter()
                 .map(|(start, length)| (*start, (*length).min(size.saturating_sub(*start)))),
         );
-        if !answer.truncated || last + length <= start {
+        if !output.truncated || last + length <= start {
             break;
         }
         start = last + length;
@@ -101,18 +101,18 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
 
 /// Number of extents of a file. Extents adjacent on the volume count as one.
 fn extents(file: &fs::File) -> Option<u64> {
-    const ROOM: usize = 64 << 10;
+    const BUFFER_BYTES: usize = 64 << 10;
     const MAX_EXTENTS: u64 = 1 << 20;
     let (mut count, mut from) = (0u64, 0u64);
     let mut end_before: Option<i64> = None;
     loop {
-        let answer = match device_io_control(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), ROOM) {
-            Ok(answer) => answer,
+        let output = match device_io_control(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), BUFFER_BYTES) {
+            Ok(output) => output,
             // Either a small file is stored in the file table, or there are no more extents.
             Err(error) if error.raw_os_error() == Some(ERROR_HANDLE_EOF as i32) => return Some(count),
             Err(_) => return None,
         };
-        let (mut start, pointers) = ioctl_structs::retrieval_pointers(&answer.bytes)?;
+        let (mut start, pointers) = ioctl_structs::retrieval_pointers(&output.bytes)?;
         for (next, place) in pointers {
             let length = next.saturating_sub(start) as i64;
             if place >= 0 {
@@ -121,7 +121,7 @@ fn extents(file: &fs::File) -> Option<u64> {
             }
             start = next;
         }
-        if !answer.truncated || start <= from || count >= MAX_EXTENTS {
+        if !output.truncated || start <= from || count >= MAX_EXTENTS {
             return Some(count);
         }
         from = start;

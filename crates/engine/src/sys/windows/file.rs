@@ -22,6 +22,7 @@ use windows_sys::Win32::System::Ioctl::{
 };
 
 use super::{device_types, ioctl, prepare};
+use crate::error::operation_result;
 use crate::file::{Access, FileKind, OpenOptions};
 use crate::identity::{FileId, FileStamp};
 
@@ -137,24 +138,24 @@ pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
 /// The system's error, or the driver that prevents it and why.
 pub fn enable_bypass_io(file: &fs::File, wanted: BypassIo) -> io::Result<()> {
     /// Sizes of `FS_BPIO_INPUT` and of `FS_BPIO_OUTPUT`.
-    const QUESTION: usize = 24;
-    const ANSWER: usize = 352;
-    let mut question = [0; QUESTION];
-    question[..4].copy_from_slice(&FS_BPIO_OP_ENABLE.to_ne_bytes());
-    let answer = ioctl::device_io_control(file, FSCTL_MANAGE_BYPASS_IO, &question, ANSWER)?;
-    check_bypass_io(&answer.bytes, wanted)
+    const INPUT_BYTES: usize = 24;
+    const OUTPUT_BYTES: usize = 352;
+    let mut input = [0; INPUT_BYTES];
+    input[..4].copy_from_slice(&FS_BPIO_OP_ENABLE.to_ne_bytes());
+    let output = ioctl::device_io_control(file, FSCTL_MANAGE_BYPASS_IO, &input, OUTPUT_BYTES)?;
+    check_bypass_io(&output.bytes, wanted)
 }
 
 /// Checks the output of FSCTL_MANAGE_BYPASS_IO (`FS_BPIO_OUTPUT`, by offsets; text lengths are in
 /// UTF-16 units).
-fn check_bypass_io(answer: &[u8], wanted: BypassIo) -> io::Result<()> {
+fn check_bypass_io(output: &[u8], wanted: BypassIo) -> io::Result<()> {
     let number = |at: usize| {
-        answer
+        output
             .get(at..at + 4)
             .map_or(0, |bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     };
     let text = |at: usize| {
-        let units = answer.get(at + 2..).unwrap_or_default().as_chunks::<2>().0;
+        let units = output.get(at + 2..).unwrap_or_default().as_chunks::<2>().0;
         let units: Vec<u16> = units.iter().map(|unit| u16::from_ne_bytes(*unit)).collect();
         let length = (number(at) & 0xFFFF) as usize;
         String::from_utf16_lossy(&units[..length.min(units.len())])
@@ -222,7 +223,7 @@ pub fn declare_valid(file: &fs::File, length: u64) -> io::Result<()> {
 fn to_raw_result(result: io::Result<usize>) -> i64 {
     match result {
         Ok(bytes) => bytes as i64,
-        Err(error) => -i64::from(error.raw_os_error().unwrap_or(IO_ERROR)),
+        Err(error) => operation_result(&error),
     }
 }
 
@@ -287,7 +288,7 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
         Ok(()) => length as i64,
         // Devices without this control return ERROR_INVALID_FUNCTION.
         Err(error) if error.raw_os_error() == Some(ERROR_INVALID_FUNCTION as i32) => -i64::from(NOT_SUPPORTED),
-        Err(error) => -i64::from(error.raw_os_error().unwrap_or(IO_ERROR)),
+        Err(error) => operation_result(&error),
     }
 }
 
@@ -302,27 +303,27 @@ fn trim_device(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
     const RANGES: u32 = HEAD.next_multiple_of(8);
     /// Bytes of DEVICE_DATA_SET_RANGE.
     const RANGE: u32 = 16;
-    let mut question = Vec::with_capacity((RANGES + RANGE) as usize);
+    let mut input = Vec::with_capacity((RANGES + RANGE) as usize);
     for number in [HEAD, TRIM, NOT_FS_ALLOCATED, 0, 0, RANGES, RANGE] {
-        question.extend(number.to_le_bytes());
+        input.extend(number.to_le_bytes());
     }
-    question.resize(RANGES as usize, 0);
-    question.extend(offset.to_le_bytes());
-    question.extend(length.to_le_bytes());
-    ioctl::device_io_control(file, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES, &question, 0).map(drop)
+    input.resize(RANGES as usize, 0);
+    input.extend(offset.to_le_bytes());
+    input.extend(length.to_le_bytes());
+    ioctl::device_io_control(file, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES, &input, 0).map(drop)
 }
 
 fn trim_file(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
     // FILE_LEVEL_TRIM: a key (zero for none), the number of ranges, and offset and length of each.
     let (key, ranges) = (0u32.to_le_bytes(), 1u32.to_le_bytes());
-    let question = [
+    let input = [
         &key[..],
         &ranges[..],
         &offset.to_le_bytes()[..],
         &length.to_le_bytes()[..],
     ]
     .concat();
-    ioctl::device_io_control(file, FSCTL_FILE_LEVEL_TRIM, &question, 0).map(drop)
+    ioctl::device_io_control(file, FSCTL_FILE_LEVEL_TRIM, &input, 0).map(drop)
 }
 
 /// Reserves space without changing the size of the file.
@@ -343,14 +344,6 @@ pub fn read_attribute(_file: &fs::File, _name: &str) -> Option<Vec<u8>> {
 /// # Errors
 /// Always `Unsupported`.
 pub fn set_attribute(_file: &fs::File, _name: &str, _value: &[u8]) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Extended attributes are not used on Windows.
-///
-/// # Errors
-/// Always `Unsupported`.
-pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -484,7 +477,7 @@ pub fn remove_abandoned(file: fs::File, _path: &Path) -> io::Result<()> {
 /// The system's error.
 pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
-    let path = ioctl::wide(path);
+    let path = ioctl::to_wide(path);
     let (mut available, mut total, mut free) = (0u64, 0u64, 0u64);
     // SAFETY: the path ends with a zero, and the call writes three live words.
     ioctl::check(unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &mut available, &mut total, &mut free) })?;
@@ -523,7 +516,7 @@ mod tests {
     /// Outputs as documented: the driver is at offset 28, the reason at offset 94.
     #[test]
     fn the_driver_that_prevents_bypass_io_is_reported() {
-        let answer = |flags: i32, status: u32, driver: &str, reason: &str| {
+        let output = |flags: i32, status: u32, driver: &str, reason: &str| {
             let mut bytes = vec![0; 352];
             bytes[4..8].copy_from_slice(&flags.to_ne_bytes());
             bytes[24..28].copy_from_slice(&status.to_ne_bytes());
@@ -537,14 +530,14 @@ mod tests {
             }
             bytes
         };
-        let judge = |answer: &[u8], wanted| check_bypass_io(answer, wanted).map_err(|error| error.to_string());
-        let whole = answer(FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER, 0, "", "");
+        let judge = |output: &[u8], wanted| check_bypass_io(output, wanted).map_err(|error| error.to_string());
+        let whole = output(FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER, 0, "", "");
         assert_eq!(judge(&whole, BypassIo::Full), Ok(()));
-        let partial = answer(0, 0, "volmgr.sys", "no NVMe");
+        let partial = output(0, 0, "volmgr.sys", "no NVMe");
         assert_eq!(judge(&partial, BypassIo::Partial), Ok(()));
         let expected = "volmgr.sys does not support it: no NVMe";
         assert_eq!(judge(&partial, BypassIo::Full), Err(expected.into()));
-        let vetoed = answer(0, 0xC000_00BB, "av.sys", "it must see every read");
+        let vetoed = output(0, 0xC000_00BB, "av.sys", "it must see every read");
         let expected = "av.sys does not support it: it must see every read";
         assert_eq!(judge(&vetoed, BypassIo::Partial), Err(expected.into()));
         // A truncated output names nothing, and is not read past its end.

@@ -58,18 +58,18 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, input: &[u8], room: 
     let mut bytes = vec![0u8; room];
     let (length, room) = (input.len() as u32, room as u32);
     let mut returned = 0u32;
-    // SAFETY: the call reads the question and writes the answer within the given lengths. Both, the
+    // SAFETY: the call reads the input and writes the output within the given lengths. Both, the
     // structure and the event live until the operation has completed; if it does not complete
     // immediately, the code below waits for it.
     let mut done = unsafe {
         let input = input.as_ptr().cast();
-        let answer = bytes.as_mut_ptr().cast();
+        let output = bytes.as_mut_ptr().cast();
         DeviceIoControl(
             file.as_raw_handle(),
             code,
             input,
             length,
-            answer,
+            output,
             room,
             &mut returned,
             &mut overlapped,
@@ -94,13 +94,13 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, input: &[u8], room: 
 /// # Errors
 /// The system's error.
 pub(crate) fn device_io_control_all(file: &fs::File, code: u32, input: &[u8], room: usize) -> io::Result<Vec<u8>> {
-    const MAX_ROOM: usize = 4 << 20;
+    const MAX_BUFFER_BYTES: usize = 4 << 20;
     let mut room = room;
     loop {
         match device_io_control(file, code, input, room) {
-            Ok(answer) if !answer.truncated => return Ok(answer.bytes),
+            Ok(output) if !output.truncated => return Ok(output.bytes),
             Err(error) if error.raw_os_error() != Some(ERROR_INSUFFICIENT_BUFFER as i32) => return Err(error),
-            _ if room >= MAX_ROOM => return Err(io::ErrorKind::OutOfMemory.into()),
+            _ if room >= MAX_BUFFER_BYTES => return Err(io::ErrorKind::OutOfMemory.into()),
             _ => room *= 4,
         }
     }
@@ -125,7 +125,7 @@ unsafe impl FileInfo for FILE_BASIC_INFO {
     const CLASS: i32 = FileBasicInfo;
 }
 
-// SAFETY: the structure of this class; numbers and two truth values.
+// SAFETY: the structure of this class; numbers and two flags.
 unsafe impl FileInfo for FILE_STANDARD_INFO {
     const CLASS: i32 = FileStandardInfo;
 }
@@ -163,18 +163,18 @@ pub(crate) fn check(result: i32) -> io::Result<()> {
 }
 
 /// Encodes a path or text as UTF-16 with a terminating zero.
-pub(crate) fn wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
+pub(crate) fn to_wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
     text.as_ref().encode_wide().chain([0]).collect()
 }
 
 /// Decodes the text up to the first zero.
-pub(crate) fn text(wide: &[u16]) -> String {
+pub(crate) fn from_wide(wide: &[u16]) -> String {
     let end = wide.iter().position(|unit| *unit == 0).unwrap_or(wide.len());
     String::from_utf16_lossy(&wide[..end])
 }
 
 /// Decodes a list of zero-terminated texts, ended by an empty one.
-pub(crate) fn texts(wide: &[u16]) -> Vec<String> {
+pub(crate) fn from_wide_list(wide: &[u16]) -> Vec<String> {
     let strings = wide.split(|unit| *unit == 0).take_while(|string| !string.is_empty());
     strings.map(String::from_utf16_lossy).collect()
 }
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn texts_survive_a_round_trip() {
-        assert_eq!(text(&wide("C:\\Straße")), "C:\\Straße");
-        assert_eq!(texts(&[67, 58, 0, 68, 58, 0, 0, 70]), ["C:", "D:"]);
-        assert!(texts(&[0, 0]).is_empty());
+        assert_eq!(from_wide(&to_wide("C:\\Straße")), "C:\\Straße");
+        assert_eq!(from_wide_list(&[67, 58, 0, 68, 58, 0, 0, 70]), ["C:", "D:"]);
+        assert!(from_wide_list(&[0, 0]).is_empty());
     }
 
     #[test]

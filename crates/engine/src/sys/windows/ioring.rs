@@ -31,7 +31,6 @@ type Hresult = i32;
 /// Library with the functions. The two functions of version 3 are documented for kernel32.dll,
 /// which forwards to this library.
 const LIBRARY: &str = "kernelbase.dll";
-/// `S_OK`.
 const S_OK: Hresult = 0;
 /// Maximum wait in the system, which bounds the cost of a missed completion.
 const MAX_WAIT_MS: u32 = 100;

@@ -3,46 +3,28 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
-use windows_sys::Win32::Foundation::HMODULE;
-use windows_sys::Win32::System::LibraryLoader::{
-    GetModuleHandleW, GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW,
-};
+use windows_sys::Win32::System::LibraryLoader::{GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW};
 
-use super::ioctl::wide;
+use super::ioctl::to_wide;
 
-/// The address of a function in a library that every process has loaded; `None` if it does not
-/// exist. The caller casts it to the documented type.
-pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
-    let name = wide(library);
-    // SAFETY: the name is live and ends with a zero.
-    address(unsafe { GetModuleHandleW(name.as_ptr()) }, function)
-}
-
-/// Same as [`find`], but loads the library from the system directory if necessary and keeps it
-/// loaded.
-pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
-    let name = wide(library);
-    // SAFETY: the name is live and ends with a zero; the flag prevents other libraries from being
-    // loaded instead of the system's.
-    address(
-        unsafe { LoadLibraryExW(name.as_ptr(), null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) },
-        function,
-    )
-}
-
-/// Same as [`load`], cast to a function pointer.
+/// A function of a library; `None` if it does not exist. Loads the library from the system
+/// directory if necessary and keeps it loaded.
 ///
 /// # Safety
 /// `F` must be a pointer to a function with the arguments and the result that this one has.
 pub(crate) unsafe fn function<F: Copy>(library: &str, name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
-    let address = load(library, name)?;
+    let address = address(library, name)?;
     // SAFETY: both are pointers of the same size, and this one leads to a function; the caller
     // guarantees its type.
     Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&address) })
 }
 
-fn address(module: HMODULE, function: &CStr) -> Option<*const c_void> {
+fn address(library: &str, function: &CStr) -> Option<*const c_void> {
+    let name = to_wide(library);
+    // SAFETY: the name is live and ends with a zero; the flag prevents other libraries from being
+    // loaded instead of the system's.
+    let module = unsafe { LoadLibraryExW(name.as_ptr(), null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) };
     if module.is_null() {
         return None;
     }
@@ -58,9 +40,8 @@ mod tests {
 
     #[test]
     fn only_existing_functions_are_found() {
-        assert!(find("kernel32.dll", c"GetTickCount64").is_some());
-        assert!(find("kernel32.dll", c"NoSuchFunction").is_none());
-        assert!(find("nosuch.dll", c"GetTickCount64").is_none());
-        assert!(load("nosuch.dll", c"GetTickCount64").is_none());
+        assert!(address("kernel32.dll", c"GetTickCount64").is_some());
+        assert!(address("kernel32.dll", c"NoSuchFunction").is_none());
+        assert!(address("nosuch.dll", c"GetTickCount64").is_none());
     }
 }

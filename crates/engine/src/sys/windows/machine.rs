@@ -1,5 +1,6 @@
 //! The machine: name, Windows release, memory, hypervisor, power scheme.
 
+use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use windows_sys::Win32::System::SystemInformation::{
 };
 use windows_sys::core::GUID;
 
-use super::ioctl::{text, wide};
+use super::ioctl::{from_wide, to_wide};
 use super::{processors, thread};
 
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
@@ -85,7 +86,7 @@ fn name() -> Option<String> {
     let mut length = name.len() as u32;
     // SAFETY: the call writes one live word and at most `length` units.
     let done = unsafe { GetComputerNameExW(ComputerNamePhysicalDnsHostname, name.as_mut_ptr(), &mut length) };
-    (done != 0).then(|| text(&name)).filter(|name| !name.is_empty())
+    (done != 0).then(|| from_wide(&name)).filter(|name| !name.is_empty())
 }
 
 /// Such as `Windows Server 2022 Datacenter 21H2`.
@@ -119,44 +120,29 @@ fn build() -> Option<String> {
 fn string(key: &str, name: &str) -> Option<String> {
     let mut value = [0u16; 512];
     let mut length = size_of_val(&value) as u32;
-    // SAFETY: both names end with a zero; the call writes one live word and at most `length` bytes,
-    // and ends a text with a zero.
-    let result = unsafe {
-        let (key, name) = (wide(key), wide(name));
-        let into = value.as_mut_ptr().cast();
-        RegGetValueW(
-            HKEY_LOCAL_MACHINE,
-            key.as_ptr(),
-            name.as_ptr(),
-            RRF_RT_REG_SZ,
-            null_mut(),
-            into,
-            &mut length,
-        )
-    };
-    let value = text(&value).trim().to_owned();
-    (result == 0 && !value.is_empty()).then_some(value)
+    // SAFETY: the array has `length` bytes, and the call ends a text with a zero.
+    let is_read = unsafe { read_registry(key, name, RRF_RT_REG_SZ, value.as_mut_ptr().cast(), &mut length) };
+    let value = from_wide(&value).trim().to_owned();
+    (is_read && !value.is_empty()).then_some(value)
 }
 
 /// Reads a number from `HKEY_LOCAL_MACHINE`.
 fn registry_number(key: &str, name: &str) -> Option<u32> {
     let (mut value, mut length) = (0u32, 4u32);
-    // SAFETY: both names end with a zero; the call writes one live word and at most four bytes into
-    // another.
-    let result = unsafe {
-        let (key, name) = (wide(key), wide(name));
-        let into = (&raw mut value).cast();
-        RegGetValueW(
-            HKEY_LOCAL_MACHINE,
-            key.as_ptr(),
-            name.as_ptr(),
-            RRF_RT_REG_DWORD,
-            null_mut(),
-            into,
-            &mut length,
-        )
-    };
-    (result == 0).then_some(value)
+    // SAFETY: the number has `length` bytes.
+    let is_read = unsafe { read_registry(key, name, RRF_RT_REG_DWORD, (&raw mut value).cast(), &mut length) };
+    is_read.then_some(value)
+}
+
+/// Reads a value of these types from `HKEY_LOCAL_MACHINE`.
+///
+/// # Safety
+/// `into` leads to `length` writable bytes.
+unsafe fn read_registry(key: &str, name: &str, types: u32, into: *mut c_void, length: &mut u32) -> bool {
+    let (root, key, name) = (HKEY_LOCAL_MACHINE, to_wide(key), to_wide(name));
+    // SAFETY: both names end with a zero; the call writes one live word and at most `length` bytes,
+    // which the caller guarantees.
+    unsafe { RegGetValueW(root, key.as_ptr(), name.as_ptr(), types, null_mut(), into, length) == 0 }
 }
 
 /// The active power scheme, in DiskSpd's form: `High performance
@@ -193,7 +179,7 @@ fn power_scheme() -> Option<String> {
         "{:08x}-{:04x}-{:04x}-{a:02x}{b:02x}-{last}",
         guid.data1, guid.data2, guid.data3
     );
-    let name = text(&name);
+    let name = from_wide(&name);
     Some(match succeeded && !name.is_empty() {
         true => format!("{name} ({number})"),
         false => number,

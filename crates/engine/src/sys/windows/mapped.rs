@@ -3,7 +3,7 @@
 //! operation is reported as failed. It handles only exceptions of our copy code, which it
 //! recognises by instruction address.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::fs;
 use std::io;
 use std::os::windows::io::AsRawHandle;
@@ -95,19 +95,18 @@ impl FileMap {
     /// The system's error if it is not; `Unsupported` if the system has no support for it.
     pub(crate) fn prepare_line_flush(&mut self) -> io::Result<()> {
         type Get = unsafe extern "system" fn(*const c_void, usize, *mut *mut c_void) -> i32;
-        let find = |name: &CStr| library::find("ntdll.dll", name).ok_or(io::ErrorKind::Unsupported);
-        let get = find(c"RtlGetNonVolatileToken")?;
-        let free = find(c"RtlFreeNonVolatileToken")?;
-        let flush = find(c"RtlFlushNonVolatileMemory")?;
-        let mut token = std::ptr::null_mut();
-        // SAFETY: these are the documented types of the functions; the range is the view, which is
-        // live, and the call writes one live pointer.
-        let (status, free, flush) = unsafe {
-            let get: Get = std::mem::transmute(get);
-            let status = get(self.start.cast(), self.length, &mut token);
-            (status, std::mem::transmute(free), std::mem::transmute(flush))
+        let missing = io::ErrorKind::Unsupported;
+        // SAFETY: these are the documented types of the functions.
+        let (get, free, flush) = unsafe {
+            (
+                library::function::<Get>("ntdll.dll", c"RtlGetNonVolatileToken").ok_or(missing)?,
+                library::function("ntdll.dll", c"RtlFreeNonVolatileToken").ok_or(missing)?,
+                library::function("ntdll.dll", c"RtlFlushNonVolatileMemory").ok_or(missing)?,
+            )
         };
-        match status {
+        let mut token = std::ptr::null_mut();
+        // SAFETY: the range is the view, which is live, and the call writes one live pointer.
+        match unsafe { get(self.start.cast(), self.length, &mut token) } {
             0.. => {
                 self.line_flush = Some(CacheLineFlush { token, flush, free });
                 Ok(())

@@ -134,9 +134,9 @@ impl PinnedMemory {
 
 /// Cause and remedy if large pages fail for a reason other than lack of memory.
 pub(crate) fn huge_page_refusal(error: &io::Error) -> Option<(&'static str, &'static str)> {
-    const NOT_HELD: i32 = 1300;
+    const PRIVILEGE_NOT_HELD: i32 = 1300;
     match error.raw_os_error() {
-        Some(NOT_HELD) => Some((
+        Some(PRIVILEGE_NOT_HELD) => Some((
             "this account does not hold the privilege to lock pages in memory (SeLockMemoryPrivilege)",
             "grant it in secpol.msc (Local Policies, User Rights Assignment, Lock pages in memory), sign in again \
              and run as administrator; or do not use large pages",

@@ -28,7 +28,6 @@ pub(crate) struct Transfer<'a> {
     pub(crate) slot: Slot,
 }
 
-/// A completed operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompletedOperation {
     pub(crate) slot: Slot,

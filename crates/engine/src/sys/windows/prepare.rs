@@ -77,10 +77,10 @@ pub(crate) fn valid_length(file: &fs::File) -> Option<u64> {
             &[0; 4],
         ]
         .concat();
-        let answer = device_io_control(file, QUERY_REGIONS, &input, 64 << 10)
+        let output = device_io_control(file, QUERY_REGIONS, &input, 64 << 10)
             .ok()
-            .filter(|answer| !answer.truncated)?;
-        ioctl_structs::valid_length(&answer.bytes)
+            .filter(|output| !output.truncated)?;
+        ioctl_structs::valid_length(&output.bytes)
     })
 }
 

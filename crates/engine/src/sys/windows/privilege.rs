@@ -10,7 +10,7 @@ use windows_sys::Win32::Security::{
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-use super::ioctl::{check, wide};
+use super::ioctl::{check, to_wide};
 
 /// The privilege to lock pages, which large pages need.
 pub(crate) const LOCK_MEMORY: &str = "SeLockMemoryPrivilege";
@@ -30,7 +30,7 @@ pub(crate) fn enable(name: &str) -> io::Result<()> {
 }
 
 fn enable_in(token: HANDLE, name: &str) -> io::Result<()> {
-    let name = wide(name);
+    let name = to_wide(name);
     let mut luid = LUID {
         LowPart: 0,
         HighPart: 0,

@@ -41,9 +41,9 @@ type Query = unsafe extern "system" fn(u32, *const u16, u32, *mut u64, u32, *mut
 /// Times of all processors, group by group.
 pub(crate) fn times() -> Vec<CoreUse> {
     /// `SystemProcessorPerformanceInformation`.
-    const TIMES: u32 = 8;
+    const PROCESSOR_TIMES: u32 = 8;
     /// Processors in a group, and words of eight bytes about each.
-    const ROOM: usize = 64 * 6;
+    const GROUP_WORDS: usize = 64 * 6;
     // SAFETY: the function has these arguments (ntexapi.h).
     let Some(query) = (unsafe { library::function::<Query>("ntdll.dll", c"NtQuerySystemInformationEx") }) else {
         return Vec::new();
@@ -51,11 +51,20 @@ pub(crate) fn times() -> Vec<CoreUse> {
     // SAFETY: the call takes nothing.
     let groups = unsafe { GetActiveProcessorGroupCount() };
     let query_group = |group: u16| {
-        let mut words = vec![0u64; ROOM];
+        let mut words = vec![0u64; GROUP_WORDS];
         let mut length = 0u32;
-        // SAFETY: the question is one word of two bytes, the group; the call writes at most the
+        // SAFETY: the input is one word of two bytes, the group; the call writes at most the
         // given length into the buffer, which is that long and aligned for the records.
-        let status = unsafe { query(TIMES, &group, 2, words.as_mut_ptr(), (ROOM * 8) as u32, &mut length) };
+        let status = unsafe {
+            query(
+                PROCESSOR_TIMES,
+                &group,
+                2,
+                words.as_mut_ptr(),
+                (GROUP_WORDS * 8) as u32,
+                &mut length,
+            )
+        };
         if status < 0 {
             return Vec::new();
         }

@@ -23,7 +23,7 @@ use windows_sys::Win32::System::Threading::{
     THREAD_PRIORITY_NORMAL, TIMER_ALL_ACCESS, WaitForSingleObject,
 };
 
-use super::ioctl::{check, wide};
+use super::ioctl::{check, to_wide};
 use super::library;
 
 /// Maximum processors in a group.
@@ -244,27 +244,27 @@ pub fn set_io_priority(class: u8, _level: u8, _hint: u16) -> io::Result<()> {
 
 /// Names the calling thread for debuggers and traces (Windows 10 1607 and later).
 pub fn set_name(name: &str) {
-    let Some(function) = library::find("kernelbase.dll", c"SetThreadDescription") else {
-        return;
-    };
-    let wide = wide(name);
+    type SetDescription = unsafe extern "system" fn(HANDLE, *const u16) -> i32;
     // SAFETY: this is the documented type of the function.
-    let function: unsafe extern "system" fn(HANDLE, *const u16) -> i32 = unsafe { std::mem::transmute(function) };
-    // SAFETY: the pseudo handle names the calling thread; the name is live and ends with a zero.
-    unsafe { function(GetCurrentThread(), wide.as_ptr()) };
+    if let Some(set) = unsafe { library::function::<SetDescription>("kernelbase.dll", c"SetThreadDescription") } {
+        let name = to_wide(name);
+        // SAFETY: the pseudo handle names the calling thread; the name is live and ends with a
+        // zero.
+        unsafe { set(GetCurrentThread(), name.as_ptr()) };
+    }
 }
 
 /// Requests a system timer tick of one millisecond for the life of the process. Waits with a
 /// timeout end at these ticks.
 pub fn request_precise_timers() {
-    // Minimal installations lack the library. Waits then end later, and engines adapt to that.
+    type BeginPeriod = unsafe extern "system" fn(u32) -> u32;
     static REQUESTED: std::sync::Once = std::sync::Once::new();
     REQUESTED.call_once(|| {
-        if let Some(function) = library::load("winmm.dll", c"timeBeginPeriod") {
-            // SAFETY: this is the documented type of the function.
-            let function: unsafe extern "system" fn(u32) -> u32 = unsafe { std::mem::transmute(function) };
+        // Minimal installations lack the library. Waits then end later, and engines adapt to that.
+        // SAFETY: this is the documented type of the function.
+        if let Some(begin) = unsafe { library::function::<BeginPeriod>("winmm.dll", c"timeBeginPeriod") } {
             // SAFETY: the call takes a number.
-            unsafe { function(1) };
+            unsafe { begin(1) };
         }
     });
 }

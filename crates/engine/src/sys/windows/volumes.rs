@@ -18,7 +18,7 @@ use windows_sys::Win32::System::ProcessStatus::{ENUM_PAGE_FILE_INFORMATION, K32E
 use windows_sys::Win32::System::SystemInformation::GetSystemDirectoryW;
 use windows_sys::core::{BOOL, PCWSTR};
 
-use super::ioctl::{check, device_io_control_all, open_for_query, text, texts, wide};
+use super::ioctl::{check, device_io_control_all, from_wide, from_wide_list, open_for_query, to_wide};
 use super::{cluster, disks};
 use crate::probe::windows::{Storage, Volume, VolumeContents, ioctl_structs};
 
@@ -75,11 +75,11 @@ fn names() -> io::Result<Vec<String>> {
         return Err(io::Error::last_os_error());
     }
     let search = Search(search);
-    let mut names = vec![text(&name)];
+    let mut names = vec![from_wide(&name)];
     loop {
         // SAFETY: the search is open, and the call writes at most as many units as the array has.
         if unsafe { FindNextVolumeW(search.0, name.as_mut_ptr(), name.len() as u32) } != 0 {
-            names.push(text(&name));
+            names.push(from_wide(&name));
             continue;
         }
         let error = io::Error::last_os_error();
@@ -92,7 +92,7 @@ fn names() -> io::Result<Vec<String>> {
 
 fn drive_type(root: &str) -> u32 {
     // SAFETY: the path ends with a zero.
-    unsafe { GetDriveTypeW(wide(root).as_ptr()) }
+    unsafe { GetDriveTypeW(to_wide(root).as_ptr()) }
 }
 
 fn volume(name: String) -> Volume {
@@ -100,8 +100,8 @@ fn volume(name: String) -> Volume {
     // file system.
     let opened = open_for_query(Path::new(name.trim_end_matches('\\'))).ok();
     let extents = opened.as_ref().and_then(|file| {
-        let answer = device_io_control_all(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
-        ioctl_structs::extents(&answer)
+        let output = device_io_control_all(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
+        ioctl_structs::extents(&output)
     });
     let by_extents = || extents.as_ref().map(|all| all.iter().map(|extent| extent.length).sum());
     let (contents, read_only) = contents(&name);
@@ -141,7 +141,7 @@ fn file_system(root: &str) -> io::Result<(String, u32, u32)> {
     // SAFETY: the path ends with a zero; the call writes two live words and at most as many units
     // as the array has. The label and the length of names are not requested.
     let done = unsafe {
-        let root = wide(root);
+        let root = to_wide(root);
         let (label, longest) = (null_mut(), null_mut());
         let length = kind.len() as u32;
         GetVolumeInformationW(
@@ -156,12 +156,12 @@ fn file_system(root: &str) -> io::Result<(String, u32, u32)> {
         )
     };
     check(done)?;
-    Ok((text(&kind), serial, flags))
+    Ok((from_wide(&kind), serial, flags))
 }
 
 /// Letters and directories where a volume is mounted.
 fn mounted_at(name: &str) -> Option<Vec<String>> {
-    let name = wide(name);
+    let name = to_wide(name);
     let mut names = vec![0u16; 1024];
     loop {
         let mut length = 0u32;
@@ -173,7 +173,7 @@ fn mounted_at(name: &str) -> Option<Vec<String>> {
         match done {
             0 if length as usize > names.len() => names.resize(length as usize, 0),
             0 => return None,
-            _ => return Some(texts(&names)),
+            _ => return Some(from_wide_list(&names)),
         }
     }
 }
@@ -194,7 +194,7 @@ fn page_files() -> Option<Vec<String>> {
             length += 1;
         }
         // SAFETY: the loop above has read `length` units.
-        names.push(text(unsafe { std::slice::from_raw_parts(name, length) }));
+        names.push(from_wide(unsafe { std::slice::from_raw_parts(name, length) }));
         1
     }
     let mut names: Vec<String> = Vec::new();
@@ -210,7 +210,7 @@ fn system_folder() -> Option<String> {
     let mut path = [0u16; 512];
     // SAFETY: the call writes at most as many units as the array has.
     let length = unsafe { GetSystemDirectoryW(path.as_mut_ptr(), path.len() as u32) } as usize;
-    (length > 0 && length < path.len()).then(|| text(&path))
+    (length > 0 && length < path.len()).then(|| from_wide(&path))
 }
 
 /// The file system of a path.
@@ -233,11 +233,11 @@ pub(crate) fn volume_info(path: &Path) -> Option<VolumeInfo> {
     let absolute = std::path::absolute(path).ok()?;
     let mut mount = vec![0u16; absolute.as_os_str().len() + 64];
     // SAFETY: the path ends with a zero, and the call writes at most as many units as the list has.
-    let done = unsafe { GetVolumePathNameW(wide(&absolute).as_ptr(), mount.as_mut_ptr(), mount.len() as u32) };
+    let done = unsafe { GetVolumePathNameW(to_wide(&absolute).as_ptr(), mount.as_mut_ptr(), mount.len() as u32) };
     if done == 0 {
         return None;
     }
-    let mount_point = text(&mount);
+    let mount_point = from_wide(&mount);
     let mut name = [0u16; 64];
     // SAFETY: the mount point ends with a zero, and the call writes at most as many units as the
     // array has.
@@ -246,7 +246,7 @@ pub(crate) fn volume_info(path: &Path) -> Option<VolumeInfo> {
     Some(VolumeInfo {
         kind,
         remote: drive_type(&mount_point) == REMOTE,
-        volume: (done != 0).then(|| text(&name)),
+        volume: (done != 0).then(|| from_wide(&name)),
         read_only: flags & READ_ONLY != 0,
         mount_point,
     })

@@ -41,7 +41,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     let findings: Vec<Finding> = explanation.findings().cloned().collect();
     if !findings.is_empty() {
         text += "\nCaveats\n";
-        text += &screen::write_to_string(|out| formats::findings(&findings, out));
+        text += &screen::write_to_string(|out| formats::write_findings(&findings, out));
     }
     text += "\n";
     text += &screen::wrap_paragraph(study::explain::DISCLAIMER);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::requirement::Clause;
 use analysis::verdict::JudgedWorkload;
-use dialects::native::suite::{Base, Suite, Workload};
+use dialects::native::suite::{Suite, Workload, WorkloadBase};
 use dialects::native::{self, Document, JobSpec, PartSpec};
 use model::Bytes;
 use model::block_size::BlockSizes;
@@ -71,8 +71,8 @@ impl PreparedWorkload {
 pub(super) fn list_job_files(file: &str, suite: &Suite) -> Vec<PathBuf> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let job_files = suite.workloads.iter().filter_map(|workload| match &workload.base {
-        Base::File(name) => Some(folder.join(name)),
-        Base::Default | Base::Preset(_) => None,
+        WorkloadBase::File(name) => Some(folder.join(name)),
+        WorkloadBase::Default | WorkloadBase::Preset(_) => None,
     });
     job_files.collect()
 }
@@ -99,8 +99,8 @@ fn prepare_workload(
     let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
     let fault = |what: String, help: &str| Fault::new(what).at(&*at).into_usage(help);
     let of_file = match &workload.base {
-        Base::File(name) => Some(load_document(Some(&folder.join(name).display().to_string()))?),
-        Base::Default | Base::Preset(_) => None,
+        WorkloadBase::File(name) => Some(load_document(Some(&folder.join(name).display().to_string()))?),
+        WorkloadBase::Default | WorkloadBase::Preset(_) => None,
     };
     let mut document = workload.document(suite, of_file)?;
     document.arguments.clone_from(&session.process.arguments);

@@ -162,31 +162,31 @@ pub(super) struct VerifyRequest {
 impl VerifyRequest {
     /// Describes the source of the machine type, and a disk whose size is not that of the tier.
     pub(super) fn describe_environment(&self, results: &Results) -> impl Iterator<Item = String> {
-        let other_size = self.find_other_size(results);
-        let other_size = other_size.map(|other_size| other_size.describe());
-        self.detected.iter().cloned().chain(other_size)
+        let mismatch = self.find_tier_mismatch(results);
+        let mismatch = mismatch.map(|mismatch| mismatch.describe());
+        self.detected.iter().cloned().chain(mismatch)
     }
 
     /// Finds a disk whose size is not that of the tier.
-    pub(super) fn find_other_size(&self, results: &Results) -> Option<OtherSize> {
+    pub(super) fn find_tier_mismatch(&self, results: &Results) -> Option<TierMismatch> {
         let tier = self.policy.as_ref()?.tier.as_ref()?;
         let (policy, inputs) = self.tier_policy.as_ref()?;
-        find_other_size(policy, inputs, tier, results)
+        find_tier_mismatch(policy, inputs, tier, results)
     }
 }
 
 /// A disk whose size is that of another tier than the named one.
-pub(super) struct OtherSize {
+pub(super) struct TierMismatch {
     disk: String,
     size: Bytes,
     fitting: String,
     named: String,
 }
 
-impl OtherSize {
+impl TierMismatch {
     /// States the size without advice.
     pub(super) fn state_size(&self) -> String {
-        let OtherSize {
+        let TierMismatch {
             disk,
             size,
             fitting,
@@ -221,13 +221,13 @@ impl OtherSize {
     }
 }
 
-fn find_other_size(policy: &Policy, inputs: &Inputs, named: &str, results: &Results) -> Option<OtherSize> {
+fn find_tier_mismatch(policy: &Policy, inputs: &Inputs, named: &str, results: &Results) -> Option<TierMismatch> {
     let targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
     let mut devices: Vec<&Device> = targets.flat_map(|target| &target.devices).collect();
     devices.dedup_by_key(|device| &device.name);
     let [disk] = devices[..] else { return None };
     let fitting = policy.tier_of_size(inputs, disk.size)?;
-    (fitting != named).then(|| OtherSize {
+    (fitting != named).then(|| TierMismatch {
         disk: disk.name.clone(),
         size: disk.size,
         fitting,
@@ -417,8 +417,8 @@ impl LimitsBelow {
             cached: storage.common().cache == Some(CachePath::Cached),
         };
         let unknown = |why: String| Fault::new(why).into_usage(limits::CATALOGUE_HELP);
-        let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
-        let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
+        let mut named = policies::stack_limits(catalogue, &wanted).map_err(unknown)?;
+        let credits = policies::burst_credits(catalogue, &wanted).map_err(unknown)?;
         let caps: Vec<LimitLayer> = targets
             .caps
             .iter()
@@ -441,7 +441,7 @@ impl LimitsBelow {
         };
         let workload = &promise.workload;
         let machine = is_named.then(|| Machine {
-            reach: policies::reach(&layers, workload.block, workload.read_percent, storage.replicas()),
+            reach: policies::compute_reach(&layers, workload.block, workload.read_percent, storage.replicas()),
             layers,
         });
         Ok(LimitsBelow {
@@ -517,7 +517,7 @@ mod tests {
             let catalogue = Catalogue::built_in();
             let policy = catalogue.find("azure/premium").ok()?;
             let inputs = Inputs::from([("tier".to_owned(), "P20".to_owned())]);
-            find_other_size(policy, &inputs, "P20", &results)
+            find_tier_mismatch(policy, &inputs, "P20", &results)
         };
         let found = note(252).expect("252 GiB is a P15");
         let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());

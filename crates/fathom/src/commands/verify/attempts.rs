@@ -30,7 +30,7 @@ pub(super) struct LastAttempt {
 
 /// The judged results; those of the second-to-last probe, if the probes found saturation: it had
 /// half the window's depth; the verdict; the judged attempt.
-type Judged = (Results, Option<Results>, Verdict, LastAttempt);
+type JudgedWindow = (Results, Option<Results>, Verdict, LastAttempt);
 
 /// Why an attempt has no results.
 enum AttemptError {
@@ -75,7 +75,7 @@ impl<'a> Attempts<'a> {
     }
 
     /// Runs probes and windows until the promise is judged.
-    pub(super) fn run_until_judged(mut self) -> Result<Judged, Faults> {
+    pub(super) fn run_until_judged(mut self) -> Result<JudgedWindow, Faults> {
         let verification = &self.request.verification;
         let mut search = Search::default();
         let mut shallower = None;

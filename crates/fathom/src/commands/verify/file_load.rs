@@ -256,7 +256,7 @@ fn workload_from_job(job: &Job) -> Workload {
     }
     Workload {
         block: Bytes((bytes / all).round() as u64),
-        random: streams(job).all(|stream| stream.pattern.access.iter().all(Access::jumps)),
+        random: streams(job).all(|stream| stream.pattern.access.iter().all(Access::has_random_positions)),
         // A rate per direction may give a share of many digits.
         read_percent: (1e4 * reads / all).round() / 100.0,
         rate_iops: Some(all),

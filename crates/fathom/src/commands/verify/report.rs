@@ -67,11 +67,11 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
         .notes
         .extend(expired.map(|note| ::report::diagnosis::format_sentence(note)));
     // The wrong tier questions the verdict, so it is the first thing to settle.
-    if let Some(other_size) = request.find_other_size(results) {
-        let note = ::report::diagnosis::format_sentence(&other_size.describe());
+    if let Some(mismatch) = request.find_tier_mismatch(results) {
+        let note = ::report::diagnosis::format_sentence(&mismatch.describe());
         shown.notes.retain(|shown| *shown != note);
-        shown.actions.insert(0, other_size.state_size());
-        shown.alternatives = other_size.alternatives();
+        shown.actions.insert(0, mismatch.state_size());
+        shown.alternatives = mismatch.alternatives();
     }
     let mut page = pages::run(results, shown);
     // A relative path such as `.` means nothing to other readers.
@@ -103,7 +103,7 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
         None => target,
     };
     page.title = mark_title(words::describe_simulation(&results.plan), &title);
-    html::file(&page)
+    html::render_file(&page)
 }
 
 /// Formats the verdict, its caveats and the diagnosis. With `strict` it mentions that warnings
@@ -141,7 +141,7 @@ fn format_caveats(verified: &VerificationReport, strict: bool) -> String {
     if shown.is_empty() {
         return String::new();
     }
-    let mut text = "\nCaveats\n".to_owned() + &screen::write_to_string(|out| formats::findings(&shown, out));
+    let mut text = "\nCaveats\n".to_owned() + &screen::write_to_string(|out| formats::write_findings(&shown, out));
     if strict && verified.verdict.outcome == Outcome::Pass {
         text += "With --strict these findings cause exit code 1.\n";
     }

@@ -268,7 +268,7 @@ impl Disk for RemoteFs<'_> {
         RealDisk.read(path)
     }
 
-    fn below(&self, _: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, _: &str) -> Result<Vec<String>, String> {
         Err("it is on another host".into())
     }
 

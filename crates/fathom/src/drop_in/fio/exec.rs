@@ -11,7 +11,7 @@ use engine::sys::signals::with_stop_signals_unblocked;
 use model::plan::Plan;
 
 use super::output::Output;
-use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
+use crate::permissions::{ALLOW_PROGRAMS_VARIABLE, are_programs_allowed};
 
 /// The commands of a run, by step and number of the job in the plan.
 #[derive(Debug, Default)]
@@ -101,7 +101,7 @@ impl Commands {
 }
 
 fn refusal_line(job: &str, what: &str) -> String {
-    format!("fio: {job}: {what} with the rights of this user; set {ALLOW_PROGRAMS}=1 to allow it")
+    format!("fio: {job}: {what} with the rights of this user; set {ALLOW_PROGRAMS_VARIABLE}=1 to allow it")
 }
 
 impl JobCommands {

@@ -134,7 +134,7 @@ impl Disk for RealDisk {
         user_file::read_bytes(path.as_ref(), MAX_TEXT).map_err(|error| error_text(&error))
     }
 
-    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, folder: &str) -> Result<Vec<String>, String> {
         let mut files = Vec::new();
         collect_files(folder.as_ref(), &mut files).map_err(|error| error_text(&error))?;
         files.sort();

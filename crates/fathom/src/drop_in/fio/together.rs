@@ -38,8 +38,8 @@ impl Disk for FleetFs<'_> {
         RealDisk.read(path)
     }
 
-    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
-        RealDisk.below(folder)
+    fn list_files_below(&self, folder: &str) -> Result<Vec<String>, String> {
+        RealDisk.list_files_below(folder)
     }
 
     fn trace(&self, path: &str) -> Result<TraceFile, String> {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use dialects::fio::Jobs;
 
 use super::output::Output;
-use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
+use crate::permissions::{ALLOW_PROGRAMS_VARIABLE, are_programs_allowed};
 use crate::process::start_thread;
 
 /// How often to check for the file.
@@ -63,7 +63,7 @@ impl Trigger {
         if request.command.is_some() && !are_programs_allowed() {
             return Err(format!(
                 "fio: --trigger runs a command with the rights of this user; set {}=1 to allow it",
-                ALLOW_PROGRAMS
+                ALLOW_PROGRAMS_VARIABLE
             ));
         }
         let shared = Arc::clone(&state);

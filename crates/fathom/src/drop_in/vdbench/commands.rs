@@ -8,7 +8,7 @@ use engine::sys::signals::with_stop_signals_unblocked;
 
 use super::output::time;
 use super::{Drive, Failure};
-use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
+use crate::permissions::{ALLOW_PROGRAMS_VARIABLE, are_programs_allowed};
 
 /// Refuses the commands of a file without permission.
 pub(super) fn check_commands(runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
@@ -23,7 +23,10 @@ pub(super) fn check_commands(runs: &[Run], parameters: &Parameters) -> Result<()
                 "`{name}={}` runs a command of the parameter file with the rights of this user",
                 command.text
             );
-            Err(Failure::with_help(text, &format!("set {ALLOW_PROGRAMS}=1 to allow it")))
+            Err(Failure::with_help(
+                text,
+                &format!("set {ALLOW_PROGRAMS_VARIABLE}=1 to allow it"),
+            ))
         }
     }
 }

@@ -378,6 +378,14 @@ impl<'a> Drive<'a> {
         }
     }
 
+    /// Runs start on a full second.
+    fn sleep_until_full_second(&self) -> Result<(), Failure> {
+        let past = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.subsec_nanos());
+        self.sleep(Duration::from_nanos(1_000_000_000 - u64::from(past)))
+    }
+
     fn sleep(&self, time: Duration) -> Result<(), Failure> {
         let until = Instant::now() + time;
         while Instant::now() < until {
@@ -399,13 +407,11 @@ impl<'a> Drive<'a> {
         self.execute(run, lowered, parameters)
     }
 
-    fn execute(&mut self, run: &Run, lowered: Lowered, parameters: &Parameters) -> Result<Outcome, Failure> {
+    fn execute(&mut self, run: &Run, mut lowered: Lowered, parameters: &Parameters) -> Result<Outcome, Failure> {
+        let origin = &mut lowered.plan.origin;
+        origin.arguments.clone_from(&self.session.process.arguments);
         self.check_next_result(&lowered.plan)?;
-        // Runs start on a full second.
-        let past = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |time| time.subsec_nanos());
-        self.sleep(Duration::from_nanos(1_000_000_000 - u64::from(past)))?;
+        self.sleep_until_full_second()?;
         self.report_sizes(run, &lowered.plan);
         let started = format!("Starting RD={}", run.start_text(false));
         self.output.print_stamped(&started);

@@ -458,7 +458,7 @@ impl<'a> RunPrinter<'a> {
         self.print_counters();
         let total = match &self.style.files {
             Some(columns) => measured_sum.sum_of_kinds(&columns.requested),
-            None => measured_sum.all(),
+            None => measured_sum.total(),
         };
         Outcome {
             rate: total.n as f64 / seconds,

@@ -12,7 +12,7 @@ use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
 use super::advice::{describe_disturbed, has_short_run, with_time};
-use super::judgement::{Changes, judge_pair, weaken_if_disturbed};
+use super::judgement::{Changes, judge_pair, reword_open_verdict, weaken_if_disturbed};
 use super::{build_change_charts, common_lines, figures_download, latencies};
 use crate::pages::{format_other_programs, lengthen_warm_up, list_other_programs, merge_warnings};
 
@@ -77,6 +77,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         provenance: summary.as_ref().map_or_else(String::new, provenance),
         ..Page::default()
     };
+    reword_open_verdict(&mut page);
     page.promote_charts(&["effects", "latencies"]);
     if let Some(first) = study.runs.first() {
         locate_commands(&mut page, &first.results);
@@ -186,7 +187,12 @@ fn build_title(heads: &[Head], specs: &[String; 2]) -> String {
     };
     let split = |title: &str| -> (Vec<String>, String) {
         let (load, place) = title.split_once(" — ").unwrap_or((title, ""));
-        (load.split(", ").map(str::to_owned).collect(), place.to_owned())
+        // The parts of several loads belong together.
+        let parts = match load.contains("; ") {
+            true => vec![load.to_owned()],
+            false => load.split(", ").map(str::to_owned).collect(),
+        };
+        (parts, place.to_owned())
     };
     let ((a_load, a_place), (b_load, b_place)) = (split(a), split(b));
     let is_common = |part: &&String| !part.is_empty() && b_load.contains(part);
@@ -332,6 +338,15 @@ mod tests {
         assert_eq!(
             title("4 KiB reads — /a", "4 KiB reads — /b", ["/a", "/b"]),
             "4 KiB reads: /b (B) against /a (A)"
+        );
+        assert_eq!(
+            title(
+                "2 jobs: 4 KiB reads, QD 4; 8 KiB writes, QD 1 — /o",
+                "2 jobs: 4 KiB reads, QD 8; 8 KiB writes, QD 1 — /o",
+                ["a.toml", "b.toml"]
+            ),
+            "2 jobs: 4 KiB reads, QD 8; 8 KiB writes, QD 1 (B) against 2 jobs: 4 KiB reads, QD 4; 8 KiB writes, QD 1 (A) \
+             — /o"
         );
         assert_eq!(title("", "", ["a.toml", "b.toml"]), "b.toml (B) against a.toml (A)");
     }

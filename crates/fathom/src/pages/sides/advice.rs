@@ -225,7 +225,7 @@ fn list_repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judgement::{judge, weaken_single_runs};
+    use super::super::judge_jobs;
     use super::*;
     use analysis::compare::{Change, Figure, Judgement, RankedFigure, RankedResult};
     use model::finding::Severity;
@@ -286,7 +286,7 @@ mod tests {
                 warnings: warnings.to_vec(),
                 ..Head::default()
             }];
-            let found = weaken_single_runs(judge(&files, &job), &heads);
+            let found = judge_jobs(&files, &[job], &heads);
             (found.word, found.tone, found.sentence)
         };
         let (word, _, sentence) = judged(Judgement::Better, &[]);
@@ -306,6 +306,49 @@ mod tests {
         assert_eq!((&*word, tone), ("CANNOT TELL", Tone::Unsure));
         // A difference that is not proven needs no other cause.
         assert_eq!(judged(Judgement::Undecided, &disturbed).0, "NO DIFFERENCE PROVEN");
+    }
+
+    /// A comparison of several jobs had no verdict.
+    #[test]
+    fn each_of_several_jobs_has_its_verdict() {
+        let files = ["a", "b"].map(str::to_owned);
+        let change = |word: Judgement| {
+            [Change {
+                figure: Figure::Iops,
+                from: 1.0,
+                to: 1.0,
+                ratio: 1.0,
+                low: None,
+                high: None,
+                p: None,
+                word,
+            }]
+        };
+        let judged = |words: [Judgement; 2]| {
+            let changes = words.map(change);
+            let [one, other] = ["one", "other"].map(|name| {
+                let [job] = sides(&[]);
+                Sides { job: name, ..job }
+            });
+            let jobs = [
+                Sides {
+                    changes: vec![&changes[0][..]],
+                    ..one
+                },
+                Sides {
+                    changes: vec![&changes[1][..]],
+                    ..other
+                },
+            ];
+            let verdict = judge_jobs(&files, &jobs, &[]);
+            let clauses = verdict.clauses.into_iter();
+            let clauses = clauses.map(|clause| format!("{} {}", clause.promised, clause.word));
+            (verdict.word, clauses.collect::<Vec<_>>())
+        };
+        let (word, clauses) = judged([Judgement::Worse, Judgement::Same]);
+        assert_eq!(word, "MIXED");
+        assert_eq!(clauses, ["one WORSE (ONE RUN EACH)", "other SAME"]);
+        assert_eq!(judged([Judgement::Same, Judgement::Same]).0, "SAME");
     }
 
     /// The repetition has another name than a result: "monday" must not be recorded today.
@@ -353,11 +396,12 @@ mod tests {
         let heads = [head(&["OTHER-LOAD"]), head(&["OTHER-LOAD", "D-CPU"])];
         let found = warnings(&files, &heads);
         assert_eq!(found.len(), 2);
-        assert_eq!(found[0].what, "the reason (a; likewise in b)");
+        assert_eq!(found[0].what, "the reason (a; also in b)");
         assert_eq!(found[1].at.as_deref(), Some("b"));
         let advised = next(&files, &heads, &sides(&[])).sentence;
         assert!(
-            advised.contains("Stop the other programs that the findings name, which disturbed the results."),
+            advised
+                .contains("Stop the other programs that use the disk or the processors, which disturbed the results."),
             "{advised}"
         );
     }

@@ -1,11 +1,11 @@
 //! The verdict on a comparison: which result is better, in which figures.
 
 use analysis::compare::{Change, Figure, Judgement, RankedResult};
-use report::html::page::{Tone, Verdict};
+use report::html::page::{Block, Page, Tone, Verdict};
 use report::html::run::Head;
 
 use super::advice::describe_disturbed;
-use super::{Sides, short_name};
+use super::{JUDGEMENT_TITLE, Sides, short_name};
 
 /// The variation that the intervals of single runs include.
 const WITHIN_RUNS: &str = "the variation within each run";
@@ -13,6 +13,7 @@ const WITHIN_RUNS: &str = "the variation within each run";
 const SAME: &str = "SAME";
 const UNPROVEN: &str = "NO DIFFERENCE PROVEN";
 const DOUBTFUL: &str = "DOUBTFUL";
+const CANNOT_TELL: &str = "CANNOT TELL";
 
 /// A change of each figure, and which of them decides.
 #[derive(Clone, Copy)]
@@ -170,15 +171,36 @@ pub(super) fn weaken_if_disturbed(verdict: Verdict, heads: &[Head]) -> Verdict {
     }
     match (describe_disturbed(heads), verdict.tone) {
         (Some(which), Tone::Good | Tone::Bad | Tone::Unsure) => Verdict {
-            word: "CANNOT TELL".into(),
+            word: CANNOT_TELL.into(),
             tone: Tone::Unsure,
             sentence: format!(
-                "{} But other programs disturbed {which}, so the storage may not be the cause.",
-                verdict.sentence
+                "{}, but other programs disturbed {which}, so the storage may not be the cause.",
+                verdict.sentence.trim_end_matches('.')
             ),
             ..verdict
         },
         _ => verdict,
+    }
+}
+
+/// Rewords a page that cannot tell the cause of a difference: a result measured better is not one
+/// that is better.
+pub(super) fn reword_open_verdict(page: &mut Page) {
+    if page.verdict.word != CANNOT_TELL {
+        return;
+    }
+    let reword = |text: &mut String| {
+        *text = text
+            .replace(" is better ", " measured better ")
+            .replace(" is worse ", " measured worse ");
+    };
+    reword(&mut page.verdict.sentence);
+    page.lead.iter_mut().for_each(|lead| reword(&mut lead.sentence));
+    for block in page.sections.iter_mut().flat_map(|section| &mut section.blocks) {
+        if let Block::Table(table) = block {
+            let titles = table.head.iter_mut().filter(|title| **title == JUDGEMENT_TITLE);
+            titles.for_each(|title| *title = "it measured".into());
+        }
     }
 }
 
@@ -280,4 +302,36 @@ fn describe_others(best: &RankedResult, best_name: &str, results: &[(&str, Chang
         first.unwrap_or_default(),
         described.join("; ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use report::html::page::{Lead, Section, Table};
+
+    use super::*;
+
+    #[test]
+    fn an_open_verdict_calls_nothing_better() {
+        let table = Table::new("", &["", JUDGEMENT_TITLE], Vec::new());
+        let page = |word: &str| Page {
+            verdict: Verdict::new(word, Tone::Unsure, "B is better in IOPS (+9 %) than A, but …"),
+            lead: vec![Lead::new("", "B is better than A: +9 %.".into(), Vec::new())],
+            sections: vec![Section::new("", vec![Block::Table(table.clone())])],
+            ..Page::default()
+        };
+        let mut reworded = page(CANNOT_TELL);
+        reword_open_verdict(&mut reworded);
+        assert_eq!(
+            reworded.verdict.sentence,
+            "B measured better in IOPS (+9 %) than A, but …"
+        );
+        assert_eq!(reworded.lead[0].sentence, "B measured better than A: +9 %.");
+        let Block::Table(table) = &reworded.sections[0].blocks[0] else {
+            panic!("a table");
+        };
+        assert_eq!(table.head, ["", "it measured"]);
+        let mut proven = page("BETTER");
+        reword_open_verdict(&mut proven);
+        assert_eq!(proven, page("BETTER"));
+    }
 }

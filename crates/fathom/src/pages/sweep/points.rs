@@ -26,7 +26,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
                 true => "all other points".into(),
                 false => join_settings(&points[1..]),
             };
-            warning.what = format!("{} ({first}; likewise at {others})", warning.what);
+            warning.what = format!("{} ({first}; also at {others})", warning.what);
         }
         warning.at = Some(first);
         warning
@@ -159,13 +159,16 @@ fn describe_near_limit(curve: &Curve, report: &Report) -> Option<String> {
     let (value, max) = (point.limited_ns?, limit.max_ns.0 as f64);
     let below = 1.0 - value / max;
     (0.0..NEAR_LIMIT).contains(&below).then(|| {
+        let distance = match (100.0 * below).round() {
+            0.0 => "at the limit".to_owned(),
+            percent => format!("only {percent:.0} % below the limit"),
+        };
         format!(
-            "{} at {} {} ({}) is only {:.0} % below the limit",
+            "{} at {} {} ({}) is {distance}",
             limit.figure,
             curve.parameter.name(),
             format_setting(curve.setting_at(kept_at).unwrap_or(kept_at)),
             format_time(value),
-            100.0 * below
         )
     })
 }

@@ -17,6 +17,11 @@ const THOUSAND: Area = Area {
     block: 4096,
     alignment: 4096,
 };
+/// An area of 1 TiB.
+const LARGE: Area = Area {
+    length: 1 << 40,
+    ..THOUSAND
+};
 
 /// A value of every variant, with the name that a failure shows.
 fn every_pattern() -> Vec<(&'static str, Access)> {
@@ -37,7 +42,6 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
     for (name, placement) in every_placement() {
         patterns.push((name, Access::Random { placement }));
     }
-    let uniform = || Placement::Uniform(Uniform::default());
     for (name, continuation) in [
         ("mixed by stride", Continuation::Stride),
         ("mixed by length", Continuation::Length),
@@ -45,26 +49,18 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
         ("mixed by shared length", Continuation::Shared),
     ] {
         let random_percent = PerDirection::new(30, 70, 50);
-        let placement = uniform();
-        patterns.push((name, Access::Mixed(Mixed::new(placement, random_percent, continuation))));
+        let mixed = Mixed::new(Placement::default(), random_percent, continuation);
+        patterns.push((name, Access::Mixed(mixed)));
     }
     for (name, between) in [
         ("every fifth, continuing", Between::Continue),
         ("every fifth, repeating", Between::Repeat),
     ] {
-        let placement = uniform();
-        patterns.push((
-            name,
-            Access::Every(Every {
-                placement,
-                operations: 5,
-                between,
-            }),
-        ));
+        patterns.push((name, every(5, between)));
     }
     for (name, within) in [
         ("zones in order", None),
-        ("zones at random", Some(uniform())),
+        ("zones at random", Some(Placement::default())),
         ("zones, each block once", Some(Placement::Once(Once::default()))),
     ] {
         patterns.push((
@@ -79,6 +75,14 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
         ));
     }
     patterns
+}
+
+fn every(operations: u32, between: Between) -> Access {
+    Access::Every(Every {
+        placement: Placement::default(),
+        operations,
+        between,
+    })
 }
 
 fn every_placement() -> Vec<(&'static str, Placement)> {
@@ -189,7 +193,12 @@ impl Walk {
 }
 
 fn reads(access: &Access, area: Area, seed: u64, count: usize) -> Vec<Position> {
-    Walk::new(access, PerDirection::all(area), GeneratorChoice::Native { seed }).reads(area, count)
+    walk(access, area, seed).reads(area, count)
+}
+
+/// A walk of all directions in the same area.
+fn walk(access: &Access, area: Area, seed: u64) -> Walk {
+    Walk::new(access, PerDirection::all(area), GeneratorChoice::Native { seed })
 }
 
 fn any_form() -> impl Strategy<Value = GeneratorChoice> {
@@ -315,8 +324,8 @@ proptest! {
         units in 1u64..500, lengths in prop::collection::vec(1u64..9, 1..40), form in any_form(),
     ) {
         let area = Area { base: 1 << 20, length: units * 512, block: 512, alignment: 512 };
-        let method = OnceMethod::Map { reduction: Reduction::MultiplyHigh32, optional: false };
-        let access = Access::Random { placement: Placement::Once(Once { method }) };
+        let method = OnceMethod::map(Reduction::MultiplyHigh32);
+        let access = Access::random(Placement::Once(Once { method }));
         let mut walk = Walk::new(&access, PerDirection::all(area), form);
         let mut used = vec![false; units as usize];
         let mut lengths = lengths.into_iter().cycle();
@@ -355,7 +364,7 @@ proptest! {
         let unit = 4096;
         let (stride, block) = (range + skip, unit);
         let area = Area { base: 0, length: (stride * windows) * unit, block, alignment: unit };
-        let within = random.then(|| Placement::Uniform(Uniform::default()));
+        let within = random.then(Placement::default);
         let access = Access::Zones(Zones {
             work: Bytes(work * unit),
             range: Bytes(range * unit),
@@ -376,13 +385,7 @@ proptest! {
 
 #[test]
 fn directions_share_the_block_numbers_of_a_map() {
-    let area = |block| Area {
-        base: 0,
-        length: 16 * 4096,
-        block,
-        alignment: block,
-    };
-    let (small, large) = (area(4096), area(8192));
+    let (small, large) = (Area::of_blocks(0, 16 * 4096, 4096), Area::of_blocks(0, 16 * 4096, 8192));
     let method = OnceMethod::map(Reduction::MultiplyHigh32);
     let access = Access::random(Placement::Once(Once { method }));
     let areas = PerDirection::new(small, large, large);
@@ -417,16 +420,8 @@ fn directions_share_the_block_numbers_of_a_map() {
 fn only_every_nth_operation_is_random() {
     for operations in [1u32, 2, 7] {
         for between in [Between::Continue, Between::Repeat] {
-            let access = Access::Every(Every {
-                placement: Placement::Uniform(Uniform::default()),
-                operations,
-                between,
-            });
-            let area = Area {
-                length: 1 << 40,
-                ..THOUSAND
-            };
-            let positions = reads(&access, area, 11, 7000);
+            let access = every(operations, between);
+            let positions = reads(&access, LARGE, 11, 7000);
             for (number, position) in positions.iter().enumerate() {
                 let random = (number as u32).is_multiple_of(operations);
                 assert_eq!(position.continues, !random, "operation {number} of every {operations}");
@@ -479,46 +474,37 @@ fn the_seed_determines_the_places() {
 #[test]
 fn only_patterns_that_end_reach_an_end() {
     for (name, access) in every_pattern() {
-        let mut walk = Walk::new(
-            &access,
-            PerDirection::all(THOUSAND),
-            GeneratorChoice::Native { seed: 1 },
-        );
+        let mut walk = walk(&access, THOUSAND, 1);
         // Ten times the number of positions is more than enough to find the end.
         let ended = (0..10_000).any(|_| walk.next(Direction::Read, 0, 4096).is_none());
-        assert_eq!(ended, access.ends(), "{name}");
+        assert_eq!(ended, access.is_finite(), "{name}");
     }
 }
 
 #[test]
 fn parameters_out_of_range_are_refused() {
-    let random = |placement| Access::Random { placement };
     let bad = [
-        random(zipf(0.0, None)),
-        random(zipf(-1.0, None)),
-        random(zipf(f64::NAN, None)),
-        random(zipf(1.0, Some(1.5))),
-        random(Placement::Pareto(Pareto { h: 0.0, center: None })),
-        random(Placement::Pareto(Pareto { h: 1.0, center: None })),
-        random(Placement::Normal(Normal {
+        Access::random(zipf(0.0, None)),
+        Access::random(zipf(-1.0, None)),
+        Access::random(zipf(f64::NAN, None)),
+        Access::random(zipf(1.0, Some(1.5))),
+        Access::random(Placement::Pareto(Pareto { h: 0.0, center: None })),
+        Access::random(Placement::Pareto(Pareto { h: 1.0, center: None })),
+        Access::random(Placement::Normal(Normal {
             deviation_percent: 101.0,
             center: 0.5,
         })),
-        random(Placement::List(BlockList {
+        Access::random(Placement::List(BlockList {
             blocks: Vec::new(),
             moving: false,
         })),
-        random(percent_ranges(RangesRule::Native, &[(0.0, 100.0)])),
-        Access::Mixed(Mixed {
-            placement: Placement::Uniform(Uniform::default()),
-            random_percent: PerDirection::all(101),
-            continuation: Continuation::Stride,
-        }),
-        Access::Every(Every {
-            placement: Placement::Uniform(Uniform::default()),
-            operations: 0,
-            between: Between::Continue,
-        }),
+        Access::random(percent_ranges(RangesRule::Native, &[(0.0, 100.0)])),
+        Access::Mixed(Mixed::new(
+            Placement::default(),
+            PerDirection::all(101),
+            Continuation::Stride,
+        )),
+        every(0, Between::Continue),
         Access::Zones(Zones {
             work: Bytes(0),
             range: Bytes::kib(64),
@@ -550,13 +536,9 @@ fn parameters_out_of_range_are_refused() {
 #[test]
 fn purposes_do_not_affect_each_other() {
     // In native draws, a draw for the mix between two positions does not change the positions.
-    let access = Access::random(Placement::Uniform(Uniform::default()));
+    let access = Access::default();
     let offsets = reads(&access, THOUSAND, 5, 100);
-    let mut walk = Walk::new(
-        &access,
-        PerDirection::all(THOUSAND),
-        GeneratorChoice::Native { seed: 5 },
-    );
+    let mut walk = walk(&access, THOUSAND, 5);
     for expected in offsets {
         walk.draws.next_u64(Purpose::Mix);
         assert_eq!(

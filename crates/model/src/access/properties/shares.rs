@@ -29,6 +29,19 @@ fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
     assert!(chi2 < limit, "{what}: chi-square {chi2:.1}, limit {limit:.1}");
 }
 
+/// Combines cells with fewer than about twenty of `n` operations.
+fn combine_rare(n: usize, counts: &mut Vec<u64>, chances: &mut Vec<f64>) {
+    let is_frequent = |chance: &&f64| **chance * n as f64 > 20.0;
+    let keep = chances.iter().take_while(is_frequent).count();
+    if keep < chances.len() {
+        let (rest, counted) = (chances[keep..].iter().sum(), counts[keep..].iter().sum());
+        chances.truncate(keep);
+        counts.truncate(keep);
+        chances.push(rest);
+        counts.push(counted);
+    }
+}
+
 /// Checks that a share is within five standard deviations of the configured one.
 fn assert_share(what: &str, hits: u64, total: u64, share: f64) {
     let deviation = (total as f64 * share * (1.0 - share)).sqrt();
@@ -89,21 +102,9 @@ fn zipf_follows_its_law_at_every_rank() {
         let mut at_start = counts(zipf(theta, Some(0.0)));
         // With a spread, the same counts occur at other positions.
         let mut spread = counts(zipf(theta, None));
-        // Combine cells with fewer than about twenty operations.
-        let keep = chances
-            .iter()
-            .take_while(|chance| **chance * OPERATIONS as f64 > 20.0)
-            .count();
         spread.sort_unstable_by(|a, b| b.cmp(a));
         assert_share("hottest", spread[0], OPERATIONS as u64, chances[0]);
-        if keep < chances.len() {
-            let rest: f64 = chances[keep..].iter().sum();
-            let counted: u64 = at_start[keep..].iter().sum();
-            chances.truncate(keep);
-            at_start.truncate(keep);
-            chances.push(rest);
-            at_start.push(counted);
-        }
+        combine_rare(OPERATIONS, &mut at_start, &mut chances);
         assert_chances(&format!("zipf {theta}"), &at_start, &chances);
     }
 }
@@ -142,20 +143,13 @@ fn normal_has_its_configured_deviation() {
 
 #[test]
 fn mixed_patterns_have_their_share_of_jumps() {
-    let area = Area {
-        length: 1 << 40,
-        ..THOUSAND
-    };
     for (continuation, percent) in [Continuation::Stride, Continuation::Length, Continuation::Aligned]
         .into_iter()
         .flat_map(|continuation| [0, 1, 10, 50, 95, 100].map(|percent| (continuation, percent)))
     {
-        let access = Access::Mixed(Mixed {
-            placement: Placement::Uniform(Uniform::default()),
-            random_percent: PerDirection::all(percent),
-            continuation,
-        });
-        let positions = reads(&access, area, 7, OPERATIONS);
+        let mixed = Mixed::new(Placement::default(), PerDirection::all(percent), continuation);
+        let access = Access::Mixed(mixed);
+        let positions = reads(&access, LARGE, 7, OPERATIONS);
         let what = format!("{continuation:?} {percent} %");
         let jumps = positions.iter().filter(|position| !position.continues).count() as u64;
         let share = f64::from(percent) / 100.0;
@@ -185,17 +179,7 @@ fn mixed_patterns_have_their_share_of_jumps() {
             let go_on = 1.0 - share;
             let mut chances: Vec<f64> = (0..19).map(|length| share * go_on.powi(length)).collect();
             chances.push(go_on.powi(19));
-            let keep = chances
-                .iter()
-                .take_while(|chance| **chance * jumps as f64 > 20.0)
-                .count();
-            if keep < 20 {
-                let (rest, counted) = (chances[keep..].iter().sum(), lengths[keep..].iter().sum());
-                chances.truncate(keep);
-                lengths.truncate(keep);
-                chances.push(rest);
-                lengths.push(counted);
-            }
+            combine_rare(jumps as usize, &mut lengths, &mut chances);
             assert_chances(&what, &lengths, &chances);
         }
     }
@@ -205,16 +189,8 @@ fn mixed_patterns_have_their_share_of_jumps() {
 fn each_direction_of_a_mixed_pattern_has_its_own_share() {
     for continuation in [Continuation::Stride, Continuation::Length, Continuation::Aligned] {
         let random_percent = PerDirection::new(20, 80, 0);
-        let access = Access::Mixed(Mixed::new(
-            Placement::Uniform(Uniform::default()),
-            random_percent,
-            continuation,
-        ));
-        let area = Area {
-            length: 1 << 40,
-            ..THOUSAND
-        };
-        let mut walk = Walk::new(&access, PerDirection::all(area), GeneratorChoice::Native { seed: 3 });
+        let access = Access::Mixed(Mixed::new(Placement::default(), random_percent, continuation));
+        let mut walk = walk(&access, LARGE, 3);
         let mut jumps = [0u64; 2];
         for number in 0..OPERATIONS {
             let direction = Direction::ALL[number % 2];

@@ -65,11 +65,7 @@ fn files_are_in_all_directories_or_end_at_a_total_size() {
         assert_eq!(u64::from(set.files), files, "{bytes}");
     }
     let mixed = FileTree {
-        sizes: BlockSizes::Range {
-            low: Bytes(4),
-            high: Bytes(16),
-            unaligned: false,
-        },
+        sizes: BlockSizes::range(Bytes(4), Bytes(16)),
         ..tree
     };
     let limited = mixed.limited_to(60);
@@ -109,12 +105,7 @@ fn a_prefill_has_the_given_number_of_files_evenly_spread() {
 fn sizes_follow_their_distribution() {
     let mut tree = tree(0, 1, 10_000, 100);
     assert_eq!(tree.total_size(), Bytes(100_000));
-    let (low, high) = (Bytes::kib(4), Bytes::kib(16));
-    tree.sizes = BlockSizes::Range {
-        low,
-        high,
-        unaligned: false,
-    };
+    tree.sizes = BlockSizes::range(Bytes::kib(4), Bytes::kib(16));
     let sizes: BTreeSet<u64> = (0..10_000).map(|file| tree.file_size(file)).collect();
     assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [4096, 8192, 12288, 16384]);
     let mean = tree.total_size().0 as f64 / 10_000.0;
@@ -129,11 +120,7 @@ fn a_tree_takes_whole_blocks_of_the_file_system() {
     assert_eq!(tree.occupied_size(4096), Bytes((10_000 + 10) * 4096));
     tree.sizes = BlockSizes::Fixed { size: Bytes(4097) };
     assert_eq!(tree.occupied_size(4096), Bytes((20_000 + 10) * 4096));
-    tree.sizes = BlockSizes::Range {
-        low: Bytes(512),
-        high: Bytes(1024),
-        unaligned: false,
-    };
+    tree.sizes = BlockSizes::range(Bytes(512), Bytes(1024));
     assert_eq!(tree.occupied_size(4096), Bytes((10_000 + 10) * 4096));
 }
 

@@ -445,10 +445,7 @@ fn other_settings_do_not_disturb_the_pattern() {
         size: Bytes(8 * M),
         content: Content::Counting,
     };
-    plan.grids = vec![Grid {
-        length_ns: Nanos::millis(250),
-        scope: GridScope::Stream,
-    }];
+    plan.grids = vec![Grid::new(Nanos::millis(250), GridScope::Stream)];
     plan.steps[0].prepare = Some(PrepareWhen::EachStep);
     let plan = whole(plan);
     let sizes = [8 * M, M];

@@ -41,9 +41,7 @@ pub fn region(base: u64, length: u64) -> Region {
 /// A stream with DiskSpd's defaults. An alignment of 0 is the block size.
 pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u32) -> Stream {
     Stream {
-        target: StreamTarget::One {
-            target: TargetId(target),
-        },
+        target: StreamTarget::one(target),
         mix: writes(write),
         pattern: build_pattern(access, block, alignment),
         content: Content::Counting,

@@ -39,7 +39,6 @@ fn recording(case: &str) -> Recording {
 
 /// The reference rules are useful only if they, too, reproduce the recordings.
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn the_reference_rules_reproduce_the_recordings() {
     let check = |case: &str, seeds: &[u32], common: Option<u32>, targets: &[Rules]| {
         let recording = recording(case);
@@ -65,12 +64,8 @@ fn the_reference_rules_reproduce_the_recordings() {
         absolute,
         ..random.clone()
     };
-    check(
-        "02-random-write-mix-seed7",
-        &[7],
-        None,
-        &[random.clone().with(|rules| rules.write = 30)],
-    );
+    let writes = random.clone().with(|rules| rules.write = 30);
+    check("02-random-write-mix-seed7", &[7], None, &[writes]);
     let bounded = Rules {
         base: 100 << 10,
         end: 700 << 10,
@@ -91,18 +86,10 @@ fn the_reference_rules_reproduce_the_recordings() {
     let interlocked = Rules::default()
         .with(|rules| (rules.block, rules.alignment, rules.walk) = (64 << 10, 96 << 10, Walk::Interlocked));
     check("09-interlocked-one-thread", &[0], None, &[interlocked]);
-    check(
-        "10-mixed-random-40",
-        &[0],
-        None,
-        &[Rules::default().with(|rules| (rules.random, rules.write) = (40, 50))],
-    );
-    check(
-        "11-distribution-percent",
-        &[0],
-        None,
-        &[ranged(false, &[(90, 10), (0, 10), (5, 20), (5, 60)])],
-    );
+    let mixed = Rules::default().with(|rules| (rules.random, rules.write) = (40, 50));
+    check("10-mixed-random-40", &[0], None, &[mixed]);
+    let percent = ranged(false, &[(90, 10), (0, 10), (5, 20), (5, 60)]);
+    check("11-distribution-percent", &[0], None, &[percent]);
     let degenerate = ranged(false, &[(10, 1), (10, 1), (80, 98)]).with(|rules| rules.write = 50);
     check("12-distribution-percent-degenerate", &[0], None, &[degenerate]);
     let absolute = ranged(true, &[(60, 1 << 20), (0, 1 << 20), (20, 2 << 20), (20, 32 << 20)]);
@@ -113,25 +100,13 @@ fn the_reference_rules_reproduce_the_recordings() {
         .clone()
         .with(|rules| (rules.write, rules.buffer) = (50, Buffer::Source));
     check("16-write-source-buffer", &[0], None, &[source]);
-    check(
-        "18-pool-equal-weights",
-        &[0, 1],
-        Some(1),
-        &[random.clone(), random.clone()],
-    );
+    let equal = [random.clone(), random.clone()];
+    check("18-pool-equal-weights", &[0, 1], Some(1), &equal);
     let weighted = [
         random.clone().with(|rules| rules.weight = 30),
         Rules::default().with(|rules| (rules.weight, rules.block, rules.write) = (70, 8192, 40)),
     ];
     check("19-pool-weighted", &[5], Some(1), &weighted);
-    check(
-        "21-random-write-data",
-        &[0],
-        None,
-        &[Rules {
-            write: 50,
-            buffer: Buffer::Random,
-            ..random
-        }],
-    );
+    let random_data = random.with(|rules| (rules.write, rules.buffer) = (50, Buffer::Random));
+    check("21-random-write-data", &[0], None, &[random_data]);
 }

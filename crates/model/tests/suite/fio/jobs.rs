@@ -296,10 +296,7 @@ fn other_settings_are_kept() {
     };
     let mut plan = plan("everything", files(1, 4 * M), vec![vec![watched]]);
     plan.grids = [500, 1000]
-        .map(|ms| Grid {
-            length_ns: Nanos::millis(ms),
-            scope: GridScope::Stream,
-        })
+        .map(|ms| Grid::new(Nanos::millis(ms), GridScope::Stream))
         .to_vec();
     let plan = whole(plan);
     let issued = only_worker(&plan, &[4 * M], 100_000);

@@ -76,9 +76,7 @@ pub fn region(offset: u64, size: u64) -> Region {
 /// A job's stream on its own target.
 pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream {
     Stream {
-        target: StreamTarget::One {
-            target: TargetId(target),
-        },
+        target: StreamTarget::one(target),
         region,
         mix,
         pattern,

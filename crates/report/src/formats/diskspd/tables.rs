@@ -198,11 +198,11 @@ pub(super) fn write_wait_table(out: &mut dyn Write, span: &Span) -> io::Result<(
     writeln!(out, "{}", "-".repeat(95))?;
     for (number, thread) in span.threads.iter().enumerate() {
         let waits = thread.waits;
-        let looks = waits.completions_per_look.map(|count| count.to_string()).join(" ");
+        let per_poll = waits.completions_per_poll.map(|count| count.to_string()).join(" ");
         writeln!(
             out,
-            "{number:>6} | {:>15} | {:>13}  - {:>6} | {:>9} | {looks}",
-            waits.completion, waits.throttled, waits.slept, waits.looks
+            "{number:>6} | {:>15} | {:>13}  - {:>6} | {:>9} | {per_poll}",
+            waits.completion, waits.throttled, waits.slept, waits.polls
         )?;
     }
     Ok(())

@@ -304,7 +304,7 @@ fn write_waits(xml: &mut Markup, waits: &Waits) -> io::Result<()> {
     xml.value("CompletionWait", waits.completion)?;
     xml.value("ThrottleWait", waits.throttled)?;
     xml.value("ThrottleSleep", waits.slept)?;
-    xml.value("Lookaside", waits.looks)?;
-    let looks = waits.completions_per_look.map(|count| count.to_string());
-    xml.value("LookasideCompletion", looks.join(" "))
+    xml.value("Lookaside", waits.polls)?;
+    let per_poll = waits.completions_per_poll.map(|count| count.to_string());
+    xml.value("LookasideCompletion", per_poll.join(" "))
 }

@@ -6,7 +6,7 @@ use model::histogram::{BUCKETS, Histogram, bucket_high, bucket_low};
 /// Bits after the leading one that select a bin.
 const SUB_BITS: u32 = 6;
 /// 29 groups of 64.
-pub const BINS: usize = 29 << SUB_BITS;
+pub const BIN_COUNT: usize = 29 << SUB_BITS;
 
 /// The bin of a latency in nanoseconds. All latencies above 2^34 ns share the last bin.
 pub fn bin_index(ns: u64) -> usize {
@@ -16,7 +16,7 @@ pub fn bin_index(ns: u64) -> usize {
     }
     let exponent = top - SUB_BITS;
     let bin = ((exponent as usize + 1) << SUB_BITS) + (ns >> exponent) as usize - (1 << SUB_BITS);
-    bin.min(BINS - 1)
+    bin.min(BIN_COUNT - 1)
 }
 
 /// The latency that represents a bin: its midpoint, or its only value.
@@ -77,7 +77,7 @@ fn covers_percent(counted: u64, percent: f64, n: u64) -> bool {
 
 /// The classes of fio's latency distribution: below 1 µs, below 1 ms, and the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Classes {
+pub(super) struct LatencyClasses {
     pub ns: [f64; 10],
     pub us: [f64; 10],
     pub ms: [f64; 12],
@@ -86,17 +86,17 @@ pub(super) struct Classes {
 /// Upper ends of the classes of one unit. Milliseconds have two more: up to 2000, and the rest.
 pub(super) const CLASS_ENDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 /// The last end of the milliseconds.
-pub(super) const LAST_MS: u64 = 2000;
+pub(super) const LAST_CLASS_END_MS: u64 = 2000;
 
-impl Classes {
+impl LatencyClasses {
     /// Shares as percentages of `operations`; a class that is not empty has at least 0.01.
-    pub(super) fn from_histogram(histogram: &Histogram, operations: u64) -> Classes {
+    pub(super) fn from_histogram(histogram: &Histogram, operations: u64) -> LatencyClasses {
         let mut counts = [0u64; 32];
         for (bucket, count) in histogram.buckets() {
-            counts[bin_class(bucket_midpoint(histogram, bucket))] += count;
+            counts[class_index(bucket_midpoint(histogram, bucket))] += count;
         }
-        let share = |index: usize| share(counts[index], operations, 0.01);
-        Classes {
+        let share = |index: usize| percent_of(counts[index], operations, 0.01);
+        LatencyClasses {
             ns: std::array::from_fn(share),
             us: std::array::from_fn(|index| share(10 + index)),
             ms: std::array::from_fn(|index| share(20 + index)),
@@ -114,7 +114,7 @@ fn bucket_midpoint(histogram: &Histogram, bucket: usize) -> u64 {
     (low + (high - low) / 2).clamp(histogram.min(), histogram.max())
 }
 
-fn bin_class(ns: u64) -> usize {
+fn class_index(ns: u64) -> usize {
     let class_below = |value: u64| CLASS_ENDS.iter().position(|end| value < *end);
     if let Some(class) = class_below(ns) {
         return class;
@@ -125,16 +125,16 @@ fn bin_class(ns: u64) -> usize {
     let ms = ns / 1_000_000;
     match class_below(ms) {
         Some(class) => 20 + class,
-        None => 30 + usize::from(ms >= LAST_MS),
+        None => 30 + usize::from(ms >= LAST_CLASS_END_MS),
     }
 }
 
 /// `part` as a percentage of `total`, at least `min` if `part` is not 0; 0 if `total` is 0.
-pub(super) fn share(amount: u64, total: u64, min: f64) -> f64 {
-    if amount == 0 || total == 0 {
+pub(super) fn percent_of(part: u64, total: u64, min: f64) -> f64 {
+    if part == 0 || total == 0 {
         return 0.0;
     }
-    (amount as f64 / total as f64 * 100.0).max(min)
+    (part as f64 / total as f64 * 100.0).max(min)
 }
 
 #[cfg(test)]
@@ -143,17 +143,17 @@ mod tests {
 
     #[test]
     fn a_latency_on_the_end_of_a_class_belongs_to_the_next() {
-        assert_eq!(bin_class(0), 0);
-        assert_eq!(bin_class(1), 0);
-        assert_eq!(bin_class(2), 1);
-        assert_eq!(bin_class(999), 9);
-        assert_eq!(bin_class(1000), 10);
-        assert_eq!(bin_class(1_999), 10);
-        assert_eq!(bin_class(2_000), 11);
-        assert_eq!(bin_class(999_999), 19);
-        assert_eq!(bin_class(1_000_000), 20);
-        assert_eq!(bin_class(1_999_999_999), 30);
-        assert_eq!(bin_class(2_000_000_000), 31);
+        assert_eq!(class_index(0), 0);
+        assert_eq!(class_index(1), 0);
+        assert_eq!(class_index(2), 1);
+        assert_eq!(class_index(999), 9);
+        assert_eq!(class_index(1000), 10);
+        assert_eq!(class_index(1_999), 10);
+        assert_eq!(class_index(2_000), 11);
+        assert_eq!(class_index(999_999), 19);
+        assert_eq!(class_index(1_000_000), 20);
+        assert_eq!(class_index(1_999_999_999), 30);
+        assert_eq!(class_index(2_000_000_000), 31);
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
                 "bucket {bucket}"
             );
         }
-        for bin in 0..BINS {
+        for bin in 0..BIN_COUNT {
             assert_eq!(bin_index(bin_value(bin)), bin);
         }
     }

@@ -10,7 +10,7 @@ use model::plan::{EngineKind, Job, LatencyPoints, Plan, Stream, Worker};
 use model::results::{Distribution, JobResults, Results, WorkerResults};
 use model::{Direction, Nanos, PerDirection};
 
-use super::bins::{self, Classes};
+use super::bins::{self, LatencyClasses};
 use super::control::{self, Steady, Target};
 use super::errors::{self, EntryError, Tolerated};
 use super::figures::{self, Figures};
@@ -43,7 +43,7 @@ pub(super) struct Entry<'a> {
     pub depth: Option<[f64; 7]>,
     pub submitted: Option<[f64; 7]>,
     pub completed: Option<[f64; 7]>,
-    pub classes: Classes,
+    pub classes: LatencyClasses,
     pub error: Option<EntryError>,
     pub tolerated: Option<Tolerated>,
     pub target: Option<Target>,
@@ -75,11 +75,11 @@ pub(super) struct CpuUse {
 
 impl CpuUse {
     pub(super) fn user_percent(&self) -> f64 {
-        bins::share(self.user_ms, self.runtime_ms, 0.0)
+        bins::percent_of(self.user_ms, self.runtime_ms, 0.0)
     }
 
     pub(super) fn system_percent(&self) -> f64 {
-        bins::share(self.system_ms, self.runtime_ms, 0.0)
+        bins::percent_of(self.system_ms, self.runtime_ms, 0.0)
     }
 
     fn add(&mut self, worker: &WorkerResults) {
@@ -269,10 +269,10 @@ impl<'a> Entry<'a> {
             flushes: sums.flushes,
             flush_latency: sums.flush_latency,
             cpu: sums.cpu,
-            depth: counted(sums.depth).map(|counts| counts.map(|count| bins::share(count, issued, 0.1))),
+            depth: counted(sums.depth).map(|counts| counts.map(|count| bins::percent_of(count, issued, 0.1))),
             submitted: counted(sums.submitted).map(percent_of_counts),
             completed: counted(sums.completed).map(percent_of_counts),
-            classes: Classes::from_histogram(&completion, operations),
+            classes: LatencyClasses::from_histogram(&completion, operations),
             error: members.iter().find_map(errors::member_error),
             tolerated: errors::count_tolerated_errors(members),
             lifetimes: lifetimes::add_lifetimes(members),
@@ -287,7 +287,7 @@ impl<'a> Entry<'a> {
 
 fn percent_of_counts(counts: [u64; 7]) -> [f64; 7] {
     let total = counts.iter().sum();
-    counts.map(|count| bins::share(count, total, 0.1))
+    counts.map(|count| bins::percent_of(count, total, 0.1))
 }
 
 fn started_ms(results: &Results, member: &Member, ahead_ns: i64) -> u64 {

@@ -7,7 +7,7 @@ use model::histogram::Histogram;
 use model::plan::TrackedMetric;
 use model::results::{Idleness, Results};
 
-use super::bins::{self, CLASS_ENDS, LAST_MS};
+use super::bins::{self, CLASS_ENDS, LAST_CLASS_END_MS};
 use super::clock::End;
 use super::control::Steady;
 use super::disks::{Disk, collect_disks};
@@ -241,7 +241,7 @@ impl<'a> Form<'a> {
         let ends = || CLASS_ENDS.iter().map(u64::to_string);
         job.object("latency_ns", shares_to_object(ends(), &entry.classes.ns));
         job.object("latency_us", shares_to_object(ends(), &entry.classes.us));
-        let ms = ends().chain([LAST_MS.to_string(), format!(">={LAST_MS}")]);
+        let ms = ends().chain([LAST_CLASS_END_MS.to_string(), format!(">={LAST_CLASS_END_MS}")]);
         job.object("latency_ms", shares_to_object(ms, &entry.classes.ms));
     }
 

@@ -6,7 +6,7 @@ use model::plan::TrackedMetric;
 use model::results::{Idleness, Results};
 use model::{Direction, Nanos};
 
-use super::bins::{CLASS_ENDS, Classes, LAST_MS};
+use super::bins::{CLASS_ENDS, LAST_CLASS_END_MS, LatencyClasses};
 use super::clock::End;
 use super::codes;
 use super::control::{Steady, Target};
@@ -261,8 +261,8 @@ fn write_sample_line(out: &mut dyn Write, samples: &Samples, factor: f64, share:
     )
 }
 
-fn write_classes(out: &mut dyn Write, classes: &Classes) -> io::Result<()> {
-    let last = (LAST_MS.to_string(), format!(">={LAST_MS}"));
+fn write_classes(out: &mut dyn Write, classes: &LatencyClasses) -> io::Result<()> {
+    let last = (LAST_CLASS_END_MS.to_string(), format!(">={LAST_CLASS_END_MS}"));
     let mut ms_labels = CLASS_ENDS.map(|end| end.to_string()).to_vec();
     ms_labels.extend([last.0, last.1]);
     for (unit, shares) in [("nsec", &classes.ns[..]), ("usec", &classes.us), ("msec", &classes.ms)] {

@@ -73,7 +73,7 @@ pub fn format_flat_row(
     seconds: f64,
     cpu: Cpu,
 ) -> String {
-    let total = tally.all();
+    let total = tally.total();
     let float = |value: f64| format!("{value:.4}");
     let kilo: f64 = if facts.decimal { 1000.0 } else { 1024.0 };
     let format_or_na = |value: Option<f64>| value.filter(|value| *value >= 0.0).map_or("n/a".into(), float);
@@ -106,7 +106,7 @@ pub fn format_flat_row(
         "seekpct" => format_or_na(facts.seekpct),
         "lunsize" => float(facts.lun_bytes as f64 / kilo.powi(3)),
         "compratio" => float(facts.compratio),
-        "queue_depth" => float(tally.queue(seconds)),
+        "queue_depth" => float(tally.mean_in_flight(seconds)),
         "cpu_used" => float(cpu.user + cpu.system),
         "cpu_user" => float(cpu.user),
         "cpu_kernel" => float(cpu.system),

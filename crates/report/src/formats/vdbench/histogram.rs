@@ -19,7 +19,7 @@ pub fn format_histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
         (_, 0) => format_side_table("Only reads done for this workload:", &tally.reads, limits),
         (0, _) => format_side_table("Only writes done for this workload:", &tally.writes, limits),
         _ => {
-            let mut lines = format_side_table("Reads and writes:", &tally.all(), limits);
+            let mut lines = format_side_table("Reads and writes:", &tally.total(), limits);
             lines.extend(format_side_table("Reads:", &tally.reads, limits));
             lines.extend(format_side_table("Writes:", &tally.writes, limits));
             lines

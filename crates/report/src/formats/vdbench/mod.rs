@@ -93,11 +93,11 @@ pub fn format_row(
 
 /// The columns from the rate to the queue depth.
 fn format_figures(layout: Layout, tally: &Tally, seconds: f64, decimal_megabytes: bool) -> String {
-    let sums = tally.all();
+    let sums = tally.total();
     let megabytes = sums.bytes as f64 / if decimal_megabytes { 1e6 } else { 1_048_576.0 } / seconds;
     let (rate, bytes, read) = (sums.n as f64 / seconds, tally.mean_bytes(), tally.read_percent());
     let (mean, reads, writes) = (sums.mean_ms(), tally.reads.mean_ms(), tally.writes.mean_ms());
-    let (deviation, queue) = (sums.deviation_ms(), tally.queue(seconds));
+    let (deviation, queue) = (sums.deviation_ms(), tally.mean_in_flight(seconds));
     match layout {
         Layout::V50407 => format!(
             " {rate:>10.1} {megabytes:>8.2} {bytes:>7} {read:>6.2} {mean:>8.3} {reads:>8.3} {writes:>8.3} {:>8.2} {:>8.2} {deviation:>8.3} {queue:>6.1}",
@@ -138,10 +138,10 @@ pub fn format_skew_table(
     rows.iter().for_each(|row| total.tally.add(&row.tally));
     let names = rows.iter().chain([&total]).map(|row| row.name.len());
     let width = names.max().unwrap_or_default().max(12);
-    let count = total.tally.all().n.max(1) as f64;
+    let count = total.tally.total().n.max(1) as f64;
     let shares = |row: &SkewRow, is_total: bool| {
         row.requested.map_or(String::new(), |requested| {
-            let observed = 100.0 * row.tally.all().n as f64 / count;
+            let observed = 100.0 * row.tally.total().n as f64 / count;
             let delta = requested - observed;
             let is_shown = !is_total && delta.abs() > 0.1;
             let delta = if is_shown {

@@ -126,7 +126,7 @@ impl Tally {
     }
 
     /// Both directions together.
-    pub fn all(&self) -> DirectionTally {
+    pub fn total(&self) -> DirectionTally {
         let mut sum = self.reads.clone();
         sum.add(&self.writes);
         sum
@@ -142,7 +142,7 @@ impl Tally {
     }
 
     /// Mean number of operations in flight.
-    pub(super) fn queue(&self, seconds: f64) -> f64 {
+    pub(super) fn mean_in_flight(&self, seconds: f64) -> f64 {
         self.in_flight_ns as f64 / 1e9 / seconds
     }
 }

@@ -14,13 +14,15 @@ use super::repetition::{name_of_repetition, repeat_command};
 use super::{PageContext, fleet, format_percentile, jobs, quality};
 use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
 use crate::numbers::{duration_with_unit, format_rough, format_time, local_time};
-use crate::summary::{Figures, FileFigures, JobSummary, LatencyFigures, PercentileSupport, Summary};
+use crate::summary::{FileFigures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::words;
 
 /// Begins the note on what a verdict applies to, which is never folded.
 pub(crate) const SCOPE: &str = "Scope of this verdict";
 /// Begins the line with the user's name for a test.
 pub const NAME_LABEL: &str = "Test ";
+/// Number of different loads in the title of several jobs.
+const MAX_TITLE_LOADS: usize = 3;
 /// A rate with a wider confidence interval does not predict the next run.
 pub(super) const UNSTEADY_PERCENT: f64 = 10.0;
 
@@ -36,7 +38,8 @@ pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
         .word
         .extend(stalls.iter().flat_map(|stalls| [", ", stalls.as_str()]));
     verdict.notes.push(describe_scope(SCOPE, summary, &summary.jobs));
-    verdict.notes.extend(describe_warnings(&summary.findings, &verdict));
+    let warnings = describe_warnings(&quality::without_explained(&summary.findings), &verdict);
+    verdict.notes.extend(warnings);
     verdict
 }
 
@@ -120,7 +123,7 @@ pub(super) fn unreliable_because(findings: &[Finding]) -> Option<String> {
 pub(super) fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Option<String> {
     let is_stated = |finding: &Finding| match verdict.tone {
         Tone::Good | Tone::Partly => OTHER_PROGRAMS.contains(&&*finding.rule),
-        Tone::Bad => finding.rule == "RATE-NOT-KEPT",
+        Tone::Bad => finding.rule == "RATE-NOT-KEPT" || quality::is_fall(finding),
         Tone::Unsure | Tone::Plain => false,
     };
     let mut grave = sort_by_severity(findings);
@@ -131,7 +134,7 @@ pub(super) fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Opti
     {
         return Some(match verdict.tone {
             Tone::Bad => {
-                format!("The distance from the limit is not that of the storage alone: {why} (see Findings).")
+                format!("Not only the storage determined the distance from the limit: {why} (see Findings).")
             }
             _ => format!("Do not rely on these figures: {why} (see Findings)."),
         });
@@ -140,6 +143,9 @@ pub(super) fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Opti
     let what = &grave.first()?.what;
     let is_whole = |start: &str| start.matches('(').count() == start.matches(')').count();
     let first = what.split(';').next().filter(|start| is_whole(start)).unwrap_or(what);
+    // Without its place, a reader does not know which host.
+    let host = grave[0].at.as_deref().zip(first.strip_prefix("this host"));
+    let first = host.map_or_else(|| first.to_owned(), |(host, rest)| format!("{host}{rest}"));
     Some(match grave.len() {
         1 => format!("Warning: {first}."),
         count => format!("{count} warnings under Findings; the first: {first}."),
@@ -164,7 +170,7 @@ pub(super) fn advise_judgement(
         let is_run = arguments.get(1).is_some_and(|word| word == "run");
         let phases = &results.plan.steps.first()?.jobs.first()?.phases;
         let mut options = match &summary.jobs[..] {
-            [job] if is_run => options_against(&summary.findings, job, phases),
+            [job] if is_run => options_against(context, &summary.findings, job, phases),
             // Each of several jobs has a time of its own.
             _ => Vec::new(),
         };
@@ -229,9 +235,25 @@ const OPTIONS_AGAINST: [(&str, &str, u64); 4] = [
     ("NOT-STEADY", "--time", 60),
 ];
 
+/// The warm-up after which a rate that fell stays at its lower level.
+fn warm_up_beyond_fall(context: &PageContext) -> Option<Nanos> {
+    let diagnoses = context.diagnoses.iter();
+    let mut advice = diagnoses.flat_map(|job| &job.diagnosis.advice);
+    let seconds = advice.find_map(|advice| advice.split_once(" s of warm-up")?.0.rsplit(' ').next())?;
+    seconds.parse().ok().map(Nanos::secs)
+}
+
 /// Options that lengthen a test against its warnings.
-fn options_against(findings: &[Finding], job: &JobSummary, phases: &Phases) -> Vec<(String, String)> {
+fn options_against(
+    context: &PageContext,
+    findings: &[Finding],
+    job: &JobSummary,
+    phases: &Phases,
+) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
+    if let Some(warm_up) = warm_up_beyond_fall(context).filter(|warm_up| phases.warm_up_ns < *warm_up) {
+        options.push(("--warm-up".to_owned(), format!("{:.0}s", warm_up.as_secs())));
+    }
     for (rule, name, seconds) in OPTIONS_AGAINST {
         let is_found = findings.iter().any(|finding| finding.rule == rule);
         let current = match name {
@@ -252,8 +274,8 @@ pub fn advise_judging(command: &str) -> String {
 
 /// The part of its rate that a result must reach again, and how much longer its operations may
 /// take: limits within its own confidence interval would be neither met nor missed.
-const RATE_ROOM: f64 = 0.9;
-const TIME_ROOM: f64 = 1.2;
+const SUGGESTED_RATE_SHARE: f64 = 0.9;
+const SUGGESTED_TIME_FACTOR: f64 = 1.2;
 
 /// Creates a requirement that a result meets with some room, as a command-line argument. `times`
 /// are names and nanoseconds.
@@ -263,13 +285,21 @@ pub fn requirement_from_result(iops: f64, times: impl IntoIterator<Item = (Strin
         let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0);
         round(value / unit) * unit
     };
-    let mut clauses = vec![format!("iops>={:.0}", two_digits(RATE_ROOM * iops, f64::floor))];
+    let mut clauses = vec![format!(
+        "iops>={:.0}",
+        two_digits(SUGGESTED_RATE_SHARE * iops, f64::floor)
+    )];
     let time = |us: f64| match us {
         us if us < 1000.0 => format!("{us:.0}us"),
         us => format!("{}ms", us / 1000.0),
     };
     let times = times.into_iter();
-    clauses.extend(times.map(|(name, ns)| format!("{name}<={}", time(two_digits(TIME_ROOM * ns / 1e3, f64::ceil)))));
+    clauses.extend(times.map(|(name, ns)| {
+        format!(
+            "{name}<={}",
+            time(two_digits(SUGGESTED_TIME_FACTOR * ns / 1e3, f64::ceil))
+        )
+    }));
     shell_word(&clauses.join(",")).into_owned()
 }
 
@@ -323,6 +353,7 @@ fn share_of_disk(target: &TargetFacts) -> String {
     };
     match 100.0 * target.size.0 as f64 / device.size.0 as f64 {
         whole if whole > 99.0 => String::new(),
+        share if share < 0.005 => format!(", less than 0.01 % of {} ({})", device.name, device.size),
         share => format!(
             ", {share:.*} % of {} ({})",
             if share < 1.0 { 2 } else { 0 },
@@ -334,7 +365,7 @@ fn share_of_disk(target: &TargetFacts) -> String {
 
 /// Findings of the checks, with commands ready to paste.
 pub(super) fn complete_findings(results: &Results, summary: &Summary, verdict: &Verdict) -> Vec<Finding> {
-    let mut findings = jobs::merge_findings(&summary.findings, &summary.jobs);
+    let mut findings = jobs::merge_findings(&quality::without_explained(&summary.findings), &summary.jobs);
     // The clause about the rate states it.
     let is_rate = |clause: &Clause| matches!(clause.line, Some(Line::Iops(_) | Line::Throughput(_)));
     if verdict
@@ -350,7 +381,7 @@ pub(super) fn complete_findings(results: &Results, summary: &Summary, verdict: &
     findings
 }
 
-/// Load and target of a single job, else the name of the test.
+/// Loads and target of a test; the name of a test without jobs.
 pub(super) fn run_title(summary: &Summary) -> String {
     let target = match &summary.targets[..] {
         [] => String::new(),
@@ -364,13 +395,29 @@ pub(super) fn run_title(summary: &Summary) -> String {
         ),
         several => format!(" — {} targets", several.len()),
     };
+    let load = |job: &JobSummary| format!("{}, QD {}", job.operations.trim_end_matches(", direct"), job.depth);
     match &summary.jobs[..] {
-        [job] => {
-            let load = job.operations.trim_end_matches(", direct");
-            format!("{load}, QD {}{target}", job.depth)
-        }
-        _ => summary.name.clone(),
+        [] => summary.name.clone(),
+        [job] => format!("{}{target}", load(job)),
+        jobs => format!("{}{target}", title_of_loads(jobs.iter().map(load))),
     }
+}
+
+/// The title of several loads: `2 jobs: 4 KiB random reads, QD 32; 64 KiB sequential writes, QD 4`.
+pub fn title_of_loads(loads: impl IntoIterator<Item = String>) -> String {
+    let loads: Vec<String> = loads.into_iter().collect();
+    let mut shown: Vec<&str> = Vec::new();
+    for load in &loads {
+        if !shown.contains(&load.as_str()) {
+            shown.push(load);
+        }
+    }
+    let more = match shown.len().saturating_sub(MAX_TITLE_LOADS) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    shown.truncate(MAX_TITLE_LOADS);
+    format!("{} jobs: {}{more}", loads.len(), shown.join("; "))
 }
 
 pub(super) fn describe_run(results: &Results, summary: &Summary) -> Vec<String> {
@@ -409,8 +456,8 @@ pub(super) fn describe_run(results: &Results, summary: &Summary) -> Vec<String> 
     if targets.len() > 4 {
         lines.push(format!("and {} more targets", targets.len() - 4));
     }
-    // The title of several jobs is the name.
-    let is_named = summary.jobs.len() == 1 && !words::DEFAULT_NAMES.contains(&summary.name.as_str());
+    // The title of a test without jobs is its name.
+    let is_named = !summary.jobs.is_empty() && !words::DEFAULT_NAMES.contains(&summary.name.as_str());
     lines.extend(is_named.then(|| format!("{NAME_LABEL}“{}”", summary.name)));
     let machine = summary.hosts.first().filter(|host| !host.name.is_empty());
     let machine = machine.map(|host| format!(" on {} ({}, {} CPUs)", host.name, host.system, host.cpus));
@@ -482,7 +529,7 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
             value: format!("{} MB/s", format_rough(total.mb_per_sec)),
             note: format!("{} MiB/s", format_rough(total.mib_per_sec)),
         },
-        latency_tile(total, is_queued),
+        latency_tile(job, is_queued),
     ];
     let percent = judged_percent(verdict).filter(|percent| total.latency.percentile(*percent).is_some());
     let percent = percent.unwrap_or(99.0);
@@ -513,8 +560,10 @@ fn judged_percent(verdict: &Verdict) -> Option<f64> {
     })
 }
 
-/// The mean latency. If operations had to queue, that of an operation itself.
-fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
+/// The mean latency. If operations had to queue, that of an operation itself. A flush counts in no
+/// latency of a write.
+fn latency_tile(job: &JobSummary, is_queued: bool) -> Tile {
+    let total = &job.total;
     let (name, value, note) = match &total.service {
         Some(service) if is_queued => (
             "Time per operation",
@@ -531,7 +580,10 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
         ),
         None => ("Mean latency", total.latency.mean_ns, format_median(&total.latency)),
     };
-    Tile::new(name, format_time(value), note)
+    let commit = job
+        .commit_ns()
+        .map(|ns| format!("; commit (write and flush) {}", format_time(ns)));
+    Tile::new(name, format_time(value), note + &commit.unwrap_or_default())
 }
 
 fn format_median(latency: &LatencyFigures) -> String {

@@ -216,8 +216,8 @@ fn rank_bars(scope: &ChartScope, job: &JobSummary) -> Chart {
                 .collect()
         }
     };
-    type Belongs = fn(&RankSummary) -> bool;
-    let kinds: [(&str, Belongs, Tone); 3] = [
+    type RankFilter = fn(&RankSummary) -> bool;
+    let kinds: [(&str, RankFilter, Tone); 3] = [
         ("normal", |rank| rank.lost.is_none() && !rank.straggles, Tone::Total),
         ("straggler", |rank| rank.lost.is_none() && rank.straggles, Tone::Limit),
         ("lost (partial)", |rank| rank.lost.is_some(), Tone::Other),

@@ -1,11 +1,11 @@
 //! The first screen of the page of several jobs: a line, a tile and a limit for each.
 
-use model::diagnosis::{Answer, JobDiagnosis};
+use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, JobDiagnosis};
 use model::finding::Finding;
 
 use super::{OPEN_JOBS, format_percentile};
 use crate::diagnosis::format_sentence;
-use crate::html::page::{Lead, Tile, likewise, name_places};
+use crate::html::page::{Lead, Tile, add_places, name_places};
 use crate::numbers::{duration_with_unit, format_rough, format_time};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 
@@ -84,6 +84,17 @@ pub(super) fn promoted_charts(summary: &Summary, has_scopes: bool) -> Vec<String
     }
 }
 
+/// Causes that may limit a load next to the decisive one.
+const OTHER_CAUSES: [&str; 4] = ["D-CPU", "D-GENERATOR", "D-CAP", "D-NETWORK"];
+
+/// The first cause that may limit the load too, after the decisive one.
+fn describe_other_cause(diagnosis: &Diagnosis) -> String {
+    let is_cause =
+        |note: &&DiagnosisNote| OTHER_CAUSES.contains(&&*note.rule) && !note.what.starts_with("no limit except");
+    let cause = diagnosis.also.iter().find(is_cause);
+    cause.map_or(String::new(), |cause| format!(" Also possible: {}.", cause.what))
+}
+
 /// What limits the jobs. Jobs with the same limit share an entry.
 pub(super) fn limits_lead(diagnoses: &[JobDiagnosis], findings: &[Finding]) -> Vec<Lead> {
     let mut groups: Vec<Vec<&JobDiagnosis>> = Vec::new();
@@ -115,7 +126,7 @@ pub(super) fn limits_lead(diagnoses: &[JobDiagnosis], findings: &[Finding]) -> V
                 1 => "What limits them".into(),
                 _ => format!("What limits {}", names.join(", ")),
             },
-            sentence: format_sentence(&likewise(sentence, &names)),
+            sentence: format_sentence(&add_places(sentence, &names)) + &describe_other_cause(diagnosis),
             advice: diagnosis.advice.clone(),
         }
     };

@@ -19,21 +19,22 @@ use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::{JobResults, Results};
 
-use super::chart::{Across, Chart, Mark, Tone};
+use super::chart::{Chart, Mark};
 use super::page::{Block, Clause, Line, Page, Section, Table, Verdict, mark_title};
 use super::path;
-use crate::numbers::{count, duration, format_rough, format_time, local_time, rate};
+use crate::numbers::{count, duration, format_rough, format_time, local_time};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
 pub use commands::{complete_advice, complete_sweep, permit_overwrite, run_command};
 pub(crate) use first_screen::SCOPE;
-pub use first_screen::{NAME_LABEL, advise_judging, describe_region, requirement_from_result};
+pub use first_screen::{NAME_LABEL, advise_judging, describe_region, requirement_from_result, title_of_loads};
 pub use latency::{nines, percentile_axis, percentile_curve};
 use next_step::describe_place;
 pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_place, name_program};
 pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
-pub use resources::{PlanePoint, plane_chart};
+pub use required::{mark_limits, mark_mean, mark_required};
+pub use resources::{PlanePoint, plane_chart, plane_chart_of_jobs};
 pub use settings::{repeat_section, settings_section, tool_name};
 pub(crate) use time::merge_into_columns;
 
@@ -43,8 +44,6 @@ const OPEN_JOBS: usize = 4;
 const MAX_JOBS_WITH_CHARTS: usize = 64;
 /// From this average share on, a queue counts as full.
 const FULL_QUEUE_SHARE: f64 = 0.98;
-/// A known limit is drawn if the load used at least this share of it.
-const NEAR_LIMIT_SHARE: f64 = 0.5;
 /// Percentiles of the table.
 const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
@@ -145,10 +144,25 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
         provenance: provenance(&summary),
     };
     locate_commands(&mut page, results);
-    required::mark(&mut page);
+    let size = bytes_per_operation(&main, &page.sections);
+    mark_required(&mut page, size);
     let promoted = jobs::promoted_charts(&main, summary.jobs.len() > 1);
     page.promote_charts(&promoted.iter().map(String::as_str).collect::<Vec<_>>());
     page
+}
+
+/// The bytes per operation of the only job, if its charts show no throughput because all operations
+/// have this size.
+fn bytes_per_operation(summary: &Summary, sections: &[Section]) -> Option<f64> {
+    let [job] = &summary.jobs[..] else { return None };
+    let blocks = sections.iter().flat_map(|section| &section.blocks);
+    let mut charts = blocks.filter_map(|block| match block {
+        Block::Chart(chart) => Some(chart),
+        _ => None,
+    });
+    let total = &job.total;
+    let is_known = total.bytes > 0 && !charts.any(|chart| is_throughput(chart));
+    is_known.then_some(total.bytes as f64 / total.operations as f64)
 }
 
 /// Leaves out the jobs that `--confirm` repeats at twice the depth. They are evidence for the
@@ -251,7 +265,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
     rows.extend(job.flush.as_ref().map(|flush| {
         let format_percentile = |percent: f64| percentile_cell(&flush.latency, percent);
         let words = format!(
-            "{}, mean {}, p50 {}, p99 {}, maximum {}",
+            "{}, mean {}, p50 {}, p99 {}, maximum {}; no latency of a write includes its flush",
             count(flush.operations),
             format_time(flush.latency.mean_ns),
             format_percentile(50.0),
@@ -260,6 +274,8 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         );
         ("flushes".to_owned(), words)
     }));
+    let commit = job.commit_ns().map(|ns| format!("mean {}", format_time(ns)));
+    rows.extend(commit.map(|words| ("commits, each a write and its flush".to_owned(), words)));
     let cpus: u32 = summary.hosts.iter().map(|host| host.cpus).sum();
     if cpus > 0 {
         let cpu_time = format_time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);
@@ -369,8 +385,19 @@ fn job_section(
             .into_iter()
             .flatten()
             .collect();
-        let rates = drawn.iter_mut().filter(|chart| chart.id.ends_with("iops"));
-        rates.for_each(|chart| chart.marks.extend(rate_marks(figures, context, step, job)));
+        let layers = find_diagnosis(context, step, job).map_or(&[][..], |found| &found.diagnosis.layers);
+        let iops = figures.total.iops;
+        let iops_alone = (!drawn.iter().any(is_throughput)).then_some(iops);
+        let has_mean = context.verdict.clauses.is_empty() && figures.total.service.is_none();
+        for chart in &mut drawn {
+            let is_rate = chart.id.ends_with("iops");
+            if is_rate || is_throughput(chart) {
+                mark_limits(chart, layers, &context.verdict, iops_alone);
+            }
+            if is_rate && has_mean {
+                mark_mean(chart, iops);
+            }
+        }
         blocks.extend(drawn.into_iter().filter_map(|chart| Block::chart_block(Some(chart))));
     }
     Some(Section {
@@ -390,31 +417,8 @@ fn job_section(
     })
 }
 
-/// Lines in a chart of rates: limits that the load came near, and the mean if there is no
-/// requirement.
-fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usize) -> Vec<Mark> {
-    let line = |at: f64, words: String, tone: Tone| Mark::line(Across::Y, at, words, tone);
-    let layers = find_diagnosis(context, step, job).map_or(&[][..], |job_diagnosis| &job_diagnosis.diagnosis.layers);
-    // A rate that the test itself sets is the requirement, or coincides with the curve.
-    let near = layers
-        .iter()
-        .filter(|layer| layer.unit == "IOPS" && layer.share >= NEAR_LIMIT_SHARE && layer.source != "the test itself");
-    let limits = near.map(|layer| {
-        line(
-            layer.limit,
-            format!("{}: {}", layer.layer, rate(layer.limit)),
-            Tone::Other,
-        )
-    });
-    let mean = context.verdict.clauses.is_empty() && figures.total.service.is_none();
-    let mean = mean.then(|| {
-        line(
-            figures.total.iops,
-            format!("mean {}", format_rough(figures.total.iops)),
-            Tone::Total,
-        )
-    });
-    limits.chain(mean).collect()
+fn is_throughput(chart: &Chart) -> bool {
+    chart.id.ends_with("throughput")
 }
 
 fn job_charts(
@@ -529,7 +533,7 @@ fn plane_section(results: &Results, summary: &Summary) -> Option<Section> {
         .iter()
         .filter_map(PlanePoint::from_observation)
         .collect();
-    let chart = plane_chart("plane", "Rate and latency", &points)?;
+    let chart = plane_chart_of_jobs("plane", "Rate and latency", &points)?;
     let mut blocks = vec![Block::Chart(Box::new(chart))];
     let depth: Vec<Vec<String>> = summary
         .jobs

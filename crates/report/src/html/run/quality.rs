@@ -18,6 +18,26 @@ use crate::summary::{JobSummary, Summary};
 /// The words for the quality of a result, the worst first.
 const WORDS: [&str; 4] = ["NOT RELIABLE", "NOT STEADY", "MEASURED", "STEADY"];
 
+/// Causes of a fall of the rate within the measured window.
+const CAUSES_OF_FALL: [&str; 2] = ["D-BURST-END", "D-SLC-CLIFF"];
+/// Findings that such a fall explains.
+const EXPLAINED_BY_FALL: [&str; 2] = ["RATE-NOT-KEPT", "SCHED-LAG"];
+
+/// True for the cause of a fall of the rate within the measured window.
+pub(super) fn is_fall(finding: &Finding) -> bool {
+    finding.severity == Severity::Warning && CAUSES_OF_FALL.contains(&&*finding.rule)
+}
+
+/// Lists the findings without those that a fall of the same job's rate explains.
+pub(super) fn without_explained(findings: &[Finding]) -> Vec<Finding> {
+    let is_explained = |finding: &&Finding| {
+        let is_cause = |other: &Finding| is_fall(other) && other.at == finding.at;
+        EXPLAINED_BY_FALL.contains(&&*finding.rule) && findings.iter().any(is_cause)
+    };
+    let kept = findings.iter().filter(|finding| !is_explained(finding));
+    kept.cloned().collect()
+}
+
 /// Assesses a result that has no requirements.
 pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option<Verdict> {
     if !context.verdict.word.is_empty() {
@@ -38,8 +58,12 @@ fn assess_job(context: &PageContext, summary: &Summary, job: &JobSummary) -> Ver
         });
         format_sentence(&finding.what) + &calm
     });
+    let fall = findings.iter().find(|finding| is_fall(finding));
+    let fall = fall
+        .and_then(|finding| finding.what.split(';').next())
+        .map(format_sentence);
     let rate = match job.iops_confidence_percent {
-        _ if word == "NOT RELIABLE" || stalls.is_some() => String::new(),
+        _ if word == "NOT RELIABLE" || stalls.is_some() || fall.is_some() => String::new(),
         Some(_) if is_unsteady(job) => "The rate varied too much to quote.".into(),
         Some(_) if job.total.service.is_some() => match find_finding(findings, "RATE-NOT-KEPT") {
             Some(_) => "The target did not deliver the rate that the test requested.".into(),
@@ -49,13 +73,16 @@ fn assess_job(context: &PageContext, summary: &Summary, job: &JobSummary) -> Ver
         None => "The run was too short to say whether the rate is steady.".into(),
     };
     let unreliable = unreliable_because(findings).map(|why| add_drift(&why, findings));
+    let mut others = without_explained(findings);
+    others.retain(|finding| !is_fall(finding));
     let sentences = [
         unreliable.as_deref().map(format_sentence),
+        fall,
         stalls,
         describe_cache(summary),
         Some(context.comparison.clone()).filter(|_| word != "NOT RELIABLE" && !is_simulated(summary)),
         Some(rate),
-        describe_other_warnings(findings, context),
+        describe_other_warnings(&others, context),
     ];
     create_verdict(word, sentences, summary)
 }
@@ -76,7 +103,7 @@ fn assess_jobs(context: &PageContext, summary: &Summary) -> Option<Verdict> {
     let disturbed = rated.iter().filter(|(_, _, word)| *word == "NOT RELIABLE").count();
     let unreliable = unreliable_because(&summary.findings)
         .map(|why| format_sentence(&format!("{why} in {disturbed} of {} jobs", rated.len())));
-    let merged = merge_findings(&summary.findings, &summary.jobs);
+    let merged = merge_findings(&without_explained(&summary.findings), &summary.jobs);
     let sentences = [
         unreliable,
         describe_cache(summary),
@@ -92,7 +119,7 @@ fn assess_jobs(context: &PageContext, summary: &Summary) -> Option<Verdict> {
                 word: (*word).into(),
                 tone: tone_of(word),
                 sentence: format!("{}{stalls}", describe_figures(job)),
-                line: None,
+                ..Clause::default()
             }
         })
         .collect();
@@ -114,7 +141,7 @@ fn choose_word(findings: &[Finding], job: &JobSummary) -> &'static str {
     });
     match unreliable_because(findings) {
         Some(_) => "NOT RELIABLE",
-        None if is_unsteady(job) => "NOT STEADY",
+        None if is_unsteady(job) || findings.iter().any(is_fall) => "NOT STEADY",
         None if job.iops_confidence_percent.is_some() && is_sound => "STEADY",
         None => "MEASURED",
     }

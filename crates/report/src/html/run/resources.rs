@@ -11,6 +11,8 @@ use crate::summary::{DeviceSummary, Transfers};
 
 /// Maximum number of bars in a chart.
 const MAX_BARS: usize = 1024;
+/// Maximum number of jobs with a colour of their own in the chart of rate and latency.
+const MAX_NAMED_POINTS: usize = 8;
 
 /// Creates the chart of CPU use while all jobs of a step were measuring.
 pub(super) fn core_chart(scope: &ChartScope, step: &StepResults, hosts: &[HostResults]) -> Option<Chart> {
@@ -155,6 +157,32 @@ pub fn plane_chart(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart
         series,
         ..Chart::default()
     })
+}
+
+/// Creates the chart of rate and latency of separate jobs: a point for each, and no line between
+/// them, because they are no curve.
+pub fn plane_chart_of_jobs(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
+    let mut chart = plane_chart(id, title, points)?;
+    chart.about = "Each point is a job. By Little's law, operations in flight = rate × mean latency; on each thin \
+        line their number is constant. Lower right is better."
+        .into();
+    let mut jobs = chart.series.pop()?;
+    jobs.form = Form::Dots;
+    if points.len() > MAX_NAMED_POINTS {
+        jobs.name = "jobs".into();
+        chart.series.push(jobs);
+        return Some(chart);
+    }
+    let job = |(at, point): (usize, &PlanePoint)| Series {
+        name: point.name.clone(),
+        form: Form::Dots,
+        x: vec![jobs.x[at].clone()],
+        y: vec![jobs.y[at]],
+        words: vec![jobs.words[at].clone()],
+        ..Series::default()
+    };
+    chart.series.extend(points.iter().enumerate().map(job));
+    Some(chart)
 }
 
 fn trim_zeros(value: f64) -> String {

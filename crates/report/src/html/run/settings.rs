@@ -1,14 +1,14 @@
 //! Sections on the machine, the settings and the equivalent commands of a run, and its downloads.
 
 use model::environment::Environment;
-use model::plan::{Dialect, temporary_file_directory};
+use model::plan::Dialect;
 use model::results::{Equivalent, Results};
 use model::shell_word;
 
 use super::super::page::{Block, Download, Section, Table};
 use super::super::to_identifier;
 use super::{ChartScope, resources};
-use crate::numbers::count;
+use crate::numbers::{count, pluralize};
 use crate::summary::Summary;
 use crate::{formats, network, words};
 
@@ -141,8 +141,11 @@ fn environment_rows(results: &Results) -> Vec<(String, String)> {
         pairs.push((
             "processors".into(),
             format!(
-                "{}, {} logical, {} usable, {} NUMA nodes",
-                cpu.model, cpu.logical, cpu.usable, cpu.numa_nodes
+                "{}, {} logical, {} usable, {}",
+                cpu.model,
+                cpu.logical,
+                cpu.usable,
+                pluralize(cpu.numa_nodes.into(), "NUMA node")
             ),
         ));
         pairs.extend(
@@ -151,10 +154,12 @@ fn environment_rows(results: &Results) -> Vec<(String, String)> {
                 .map(|governor| ("frequency governor".into(), governor.clone())),
         );
         pairs.push(("memory".into(), environment.memory.to_string()));
-        pairs.push((
-            "clock".into(),
-            format!("{} ({})", environment.clock.source, environment.clock.reason),
-        ));
+        let clock = &environment.clock;
+        let reason = match clock.reason.as_str() {
+            "" => String::new(),
+            reason => format!(" ({reason})"),
+        };
+        pairs.push(("clock".into(), format!("{}{reason}", clock.source)));
         pairs.extend(target_rows(environment));
     }
     if results.hosts.len() > MAX_HOSTS {
@@ -225,10 +230,9 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
         let lost = equivalent.lost.iter().map(name);
         let mut notes: Vec<String> = lost.map(|lost| format!("Not equivalent: {lost}")).collect();
         notes.extend(equivalent.differs.iter().map(name));
-        let code = equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone());
         Block::Code {
             title: format!("For {}", tool_name(equivalent.dialect)),
-            text: replace_temporary_files(code, results),
+            text: equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone()),
             notes,
         }
     };
@@ -238,17 +242,6 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
     let shown = shown.filter(|equivalent| !is_simulated || equivalent.dialect == Dialect::Native);
     let blocks: Vec<Block> = shown.map(block).collect();
     (!blocks.is_empty()).then(|| Section::folded("Equivalent commands", blocks))
-}
-
-/// Replaces temporary files of the run, which no longer exist, by files that other tools create.
-fn replace_temporary_files(mut code: String, results: &Results) -> String {
-    for target in &results.plan.targets {
-        if let Some(directory) = temporary_file_directory(&target.path) {
-            code = code.replace(&format!("filename={}", target.path), &format!("directory={directory}"));
-            code = code.replace(&target.path, &format!("{}/test.dat", directory.trim_end_matches('/')));
-        }
-    }
-    code
 }
 
 /// The name of the tool of a dialect.

@@ -11,7 +11,7 @@ use model::{Bytes, Direction, Nanos};
 
 use super::ChartScope;
 use super::latency::MIN_DRAWN_SHARE;
-use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X, direction_tone, time_unit};
+use crate::html::chart::{Axis, Chart, Form, Heat, Mark, MarkAxis, Series, Tone, X, direction_tone, time_unit};
 
 /// Maximum number of points over time; longer series are merged.
 const MAX_POINTS: usize = 3600;
@@ -175,7 +175,7 @@ fn outside_intervals(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>
         .filter(|(at, _)| *at >= earliest)
         .collect();
     let band = |phase: Phase| Mark {
-        across: Across::X,
+        across: MarkAxis::X,
         at: base(phase).max(earliest),
         to: Some(base(phase) + end(phase)),
         words: match base(phase) < earliest {
@@ -335,5 +335,5 @@ pub(super) fn heat_chart(scope: &ChartScope, job: &JobResults) -> Option<Chart> 
 }
 
 pub(super) fn time_mark(at_secs: f64, words: &str) -> Mark {
-    Mark::line(Across::X, at_secs, words, Tone::Other)
+    Mark::line(MarkAxis::X, at_secs, words, Tone::Other)
 }

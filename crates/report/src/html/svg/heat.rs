@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::scale::{PlacedTick, Span};
 use super::{Area, LABEL_LINE, WIDE_LETTER, truncate};
 use crate::html::chart::{Axis, Heat, Scale, X};
-use crate::html::escape::text;
+use crate::html::escape::escape_text;
 use crate::numbers::format_rough;
 
 /// Number of colour levels.
@@ -159,6 +159,6 @@ pub(super) fn format_legend(map: &Heat) -> String {
             level * 14
         );
     }
-    let _ = writeln!(out, "</svg> {} {}</p>", format_value(high), text(&map.title));
+    let _ = writeln!(out, "</svg> {} {}</p>", format_value(high), escape_text(&map.title));
     out
 }

@@ -7,8 +7,8 @@ use std::fmt::Write;
 use super::{
     Area, Drawing, LETTER, WIDE_LETTER, WIDTH, guide_series, is_listed, marks_on_axis, tone_class, x_to_number,
 };
-use crate::html::chart::{Across, Form, Mark, Series, X};
-use crate::html::escape::text;
+use crate::html::chart::{Form, Mark, MarkAxis, Series, X};
+use crate::html::escape::escape_text;
 
 /// Maximum number of label rows above the plot area. Marks without room have only a tooltip.
 const MAX_LABEL_ROWS: usize = 3;
@@ -107,7 +107,7 @@ pub(super) fn row_count(labels: &[TopLabel<'_>]) -> usize {
 
 impl<'a> Drawing<'a> {
     pub(super) fn top_labels(&self) -> Vec<TopLabel<'a>> {
-        let placed = marks_on_axis(self.chart, Across::X).filter_map(|mark| Some((self.x_position(mark.at)?, mark)));
+        let placed = marks_on_axis(self.chart, MarkAxis::X).filter_map(|mark| Some((self.x_position(mark.at)?, mark)));
         place_top_labels(placed, self.area.width)
     }
 
@@ -129,7 +129,7 @@ impl<'a> Drawing<'a> {
                 "<text class=\"label c-other\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 left + x + long - 2.0,
                 top + y - ABOVE_LINE,
-                text(&guide.name)
+                escape_text(&guide.name)
             );
         }
     }
@@ -159,7 +159,7 @@ impl<'a> Drawing<'a> {
                 self.x.place(mark.at).unwrap_or(0.0),
                 left + x,
                 top - ABOVE_LINE - LABEL_LINE * *row as f64,
-                text(words)
+                escape_text(words)
             );
         }
     }
@@ -176,7 +176,7 @@ impl<'a> Drawing<'a> {
                 start - KEY,
                 y - ABOVE_LINE,
                 KEY - 4.0,
-                text(&words)
+                escape_text(&words)
             );
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Drawing<'a> {
     /// Places the labels of horizontal lines from the right end, first in the row of the titles.
     /// The highest line comes first.
     pub(super) fn line_labels(&self) -> Vec<LineLabel<'a>> {
-        let lines = marks_on_axis(self.chart, Across::Y).filter(|mark| self.y.place(mark.at).is_some());
+        let lines = marks_on_axis(self.chart, MarkAxis::Y).filter(|mark| self.y.place(mark.at).is_some());
         let mut lines: Vec<&Mark> = lines.collect();
         lines.sort_by(|a, b| b.at.total_cmp(&a.at));
         let title = label_width(&self.chart.y.title_with_unit()) + 12.0;

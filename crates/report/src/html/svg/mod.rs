@@ -12,8 +12,8 @@ mod shapes;
 
 use std::fmt::Write;
 
-use super::chart::{Across, Axis, Chart, Form, Mark, Scale, Series, Tone, X};
-use super::escape::text;
+use super::chart::{Axis, Chart, Form, Mark, MarkAxis, Scale, Series, Tone, X};
+use super::escape::escape_text;
 use labels::LABEL_LINE;
 use scale::{PlacedTick, Span};
 
@@ -28,7 +28,7 @@ const WIDE_LETTER: f64 = 8.4;
 /// Minimum space between tick labels of a horizontal axis.
 const TICK_GAP: f64 = 12.0;
 /// Space below the plot area, for tick labels and the title of the axis.
-const BELOW: f64 = 38.0;
+const SPACE_BELOW: f64 = 38.0;
 /// Longer names are truncated.
 const MAX_NAME: usize = 18;
 /// If there are more guides, they are labelled at their ends instead of in the legend.
@@ -79,7 +79,7 @@ pub(super) fn draw(chart: &Chart) -> String {
         out,
         "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\" data-area=\"{left:.1} {top:.1} {width:.1} {height:.1}\" \
          data-x=\"{} {}\" data-scale=\"{scale}\">",
-        text(&chart.title),
+        escape_text(&chart.title),
         drawing.x.low,
         drawing.x.high,
     );
@@ -128,7 +128,7 @@ pub(super) fn draw_legend(chart: &Chart) -> String {
                 Form::Bars | Form::Stack => "swatch",
                 Form::Line | Form::Steps | Form::Points | Form::Rows | Form::Guide => "line",
             },
-            text(&series.name)
+            escape_text(&series.name)
         );
     }
     out.push_str("</ul>\n");
@@ -218,12 +218,12 @@ fn vertical_values(chart: &Chart, right: bool) -> Vec<f64> {
             .sum::<f64>()
     }));
     if !right {
-        values.extend(marks_on_axis(chart, Across::Y).flat_map(|mark| [mark.at, mark.to.unwrap_or(mark.at)]));
+        values.extend(marks_on_axis(chart, MarkAxis::Y).flat_map(|mark| [mark.at, mark.to.unwrap_or(mark.at)]));
     }
     values
 }
 
-fn marks_on_axis(chart: &Chart, across: Across) -> impl Iterator<Item = &Mark> {
+fn marks_on_axis(chart: &Chart, across: MarkAxis) -> impl Iterator<Item = &Mark> {
     chart.marks.iter().filter(move |mark| mark.across == across)
 }
 
@@ -302,7 +302,7 @@ impl<'a> Drawing<'a> {
         };
         let line_rows = drawing.line_labels().last().map_or(0, |label| label.row);
         drawing.area.top = 24.0 + LABEL_LINE * (line_rows + labels::row_count(&drawing.top_labels())) as f64;
-        drawing.area.height = HEIGHT - BELOW - drawing.area.top;
+        drawing.area.height = HEIGHT - SPACE_BELOW - drawing.area.top;
         drawing
     }
 
@@ -325,14 +325,14 @@ impl<'a> Drawing<'a> {
         let _ = writeln!(
             out,
             "<text class=\"title\" x=\"2\" y=\"12\">{}</text>",
-            text(&self.chart.y.title_with_unit())
+            escape_text(&self.chart.y.title_with_unit())
         );
         let _ = writeln!(
             out,
             "<text class=\"title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             left + width / 2.0,
             HEIGHT - 5.0,
-            text(&self.chart.x.title_with_unit())
+            escape_text(&self.chart.x.title_with_unit())
         );
         let rows = self
             .chart
@@ -352,7 +352,7 @@ impl<'a> Drawing<'a> {
                 left - 5.0,
                 // Keeps the lowest label above those of the horizontal axis.
                 (y + 4.0).min(bottom),
-                text(&label)
+                escape_text(&label)
             );
         }
         if let (Some(axis), Some(span)) = (&self.chart.right, &self.right) {
@@ -360,11 +360,11 @@ impl<'a> Drawing<'a> {
                 out,
                 "<text class=\"title\" x=\"{:.1}\" y=\"12\" text-anchor=\"end\">{}</text>",
                 WIDTH - 2.0,
-                text(&axis.title_with_unit())
+                escape_text(&axis.title_with_unit())
             );
             for (place, label) in axis_ticks(axis, span) {
                 let (x, y) = (right + 5.0, bottom - place * height + 4.0);
-                let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", text(&label));
+                let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape_text(&label));
             }
         }
         for (place, label) in select_ticks(self.horizontal_ticks(), width, |label| {
@@ -377,7 +377,7 @@ impl<'a> Drawing<'a> {
                 out,
                 "<g class=\"tick\" data-at=\"{place:.4}\"><path class=\"grid\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/><text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
                 bottom + 15.0,
-                text(&label)
+                escape_text(&label)
             );
         }
         let _ = writeln!(
@@ -398,27 +398,27 @@ impl<'a> Drawing<'a> {
         let (width, height) = (self.area.width, self.area.height);
         for mark in &self.chart.marks {
             let place = |value: f64| match mark.across {
-                Across::X => self.x_position(value),
-                Across::Y => self.y_position(&self.y, value),
+                MarkAxis::X => self.x_position(value),
+                MarkAxis::Y => self.y_position(&self.y, value),
             };
             let Some(from) = place(mark.at) else { continue };
             let to = mark.to.and_then(place);
             let class = tone_class(mark.tone);
-            let words = text(&mark.words);
+            let words = escape_text(&mark.words);
             let _ = match (mark.across, to) {
-                (Across::X, None) => writeln!(
+                (MarkAxis::X, None) => writeln!(
                     out,
                     "<path class=\"mark {class}\" d=\"M{from:.1} 0V{height:.1}\"><title>{words}</title></path>"
                 ),
-                (Across::Y, None) => writeln!(
+                (MarkAxis::Y, None) => writeln!(
                     out,
                     "<path class=\"mark {class}\" d=\"M0 {from:.1}H{width:.1}\"><title>{words}</title></path>"
                 ),
-                (Across::X, Some(to)) => writeln!(
+                (MarkAxis::X, Some(to)) => writeln!(
                     out,
                     "<path class=\"phase {class}\" d=\"M{from:.1} 0H{to:.1}V{height:.1}H{from:.1}z\"><title>{words}</title></path>"
                 ),
-                (Across::Y, Some(to)) => writeln!(
+                (MarkAxis::Y, Some(to)) => writeln!(
                     out,
                     "<path class=\"phase {class}\" d=\"M0 {from:.1}H{width:.1}V{to:.1}H0z\"><title>{words}</title></path>"
                 ),
@@ -442,7 +442,7 @@ fn horizontal_values(chart: &Chart) -> Vec<f64> {
         };
         numbers.into_iter().chain(last)
     });
-    let bands = marks_on_axis(chart, Across::X)
+    let bands = marks_on_axis(chart, MarkAxis::X)
         .flat_map(|mark| mark.to.map(|to| [mark.at, to]))
         .flatten();
     series.chain(bands).collect()

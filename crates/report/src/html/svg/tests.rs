@@ -185,7 +185,7 @@ fn assert_apart(labels: &[(f64, f64, f64)]) {
     }
 }
 
-fn mark(across: Across, at: f64, words: &str) -> Mark {
+fn mark(across: MarkAxis, at: f64, words: &str) -> Mark {
     Mark::line(across, at, words, Tone::Limit)
 }
 
@@ -200,7 +200,7 @@ fn guide_labels_overlap_neither_each_other_nor_points_nor_lines() {
     series.push(Series::new("measured", Form::Points, points));
     let mut plane = chart(series);
     (plane.x, plane.y) = (Axis::log("rate", "IOPS"), Axis::log("latency", "ms"));
-    plane.marks = vec![mark(Across::Y, 2.0, "limit of p99, 2 ms")];
+    plane.marks = vec![mark(MarkAxis::Y, 2.0, "limit of p99, 2 ms")];
     let found = labels(&draw(&plane));
     assert!(found.len() >= 5, "{found:?}");
     assert_apart(&found);
@@ -210,14 +210,14 @@ fn guide_labels_overlap_neither_each_other_nor_points_nor_lines() {
 fn labels_of_marks_that_are_near_each_other_have_rows() {
     let mut near = chart(vec![Series::new("a", Form::Line, [(0.0, 0.0), (10.0, 100.0)])]);
     near.marks = vec![
-        mark(Across::X, 9.6, "limit met up to here"),
-        mark(Across::X, 9.0, "knee"),
-        mark(Across::X, 8.8, "ideal device full"),
-        mark(Across::Y, 100.0, "mean 100"),
-        mark(Across::Y, 99.0, "VM: 99"),
-        mark(Across::Y, 98.0, "required 98"),
+        mark(MarkAxis::X, 9.6, "limit met up to here"),
+        mark(MarkAxis::X, 9.0, "knee"),
+        mark(MarkAxis::X, 8.8, "ideal device full"),
+        mark(MarkAxis::Y, 100.0, "mean 100"),
+        mark(MarkAxis::Y, 99.0, "VM: 99"),
+        mark(MarkAxis::Y, 98.0, "required 98"),
         mark(
-            Across::Y,
+            MarkAxis::Y,
             0.0,
             "a name that is longer than the plot area is wide, and so cannot be written in full",
         ),
@@ -236,7 +236,11 @@ fn labels_of_marks_that_are_near_each_other_have_rows() {
     let mut series = Series::over_names("a", Form::Rows, [("a".into(), Some(100.0))]);
     series.words = vec!["100".into()];
     let rows = draw(&Chart {
-        marks: near.marks.into_iter().filter(|mark| mark.across == Across::Y).collect(),
+        marks: near
+            .marks
+            .into_iter()
+            .filter(|mark| mark.across == MarkAxis::Y)
+            .collect(),
         ..chart(vec![series])
     });
     assert_apart(&labels(&rows));

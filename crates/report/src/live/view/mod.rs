@@ -12,7 +12,7 @@ use super::state::{Rates, Row, State};
 use crate::charts::{bar_chars, column_char};
 use crate::numbers::{duration, rate, throughput, whole_seconds};
 pub use text::Line;
-use text::{BETWEEN, Piece, Style, Table, columns, fit_pieces, piece, strong, truncate_end, truncate_start};
+use text::{PIECE_GAP, Piece, Style, Table, columns, fit_pieces, piece, strong, truncate_end, truncate_start};
 
 /// Appearance of the view, and the time since the last event.
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +178,7 @@ fn title_line(state: &State, options: ViewOptions, width: usize) -> Line {
             (hosts, lost) => format!("{hosts} hosts, {lost} lost"),
         });
     let fixed =
-        columns(phase) + columns(&time_left) + columns(&place) + columns(run_label) + columns(&hosts) + 6 * BETWEEN;
+        columns(phase) + columns(&time_left) + columns(&place) + columns(run_label) + columns(&hosts) + 6 * PIECE_GAP;
     let name = truncate_start(&state.title(), width.saturating_sub(fixed).max(12), options);
     fit_pieces(
         vec![
@@ -227,13 +227,13 @@ fn bar_line(share: f64, mut texts: Vec<Piece>, options: ViewOptions, width: usiz
     let share = share.clamp(0.0, 1.0);
     texts.insert(0, strong(0, format!("{:.0} %", (100.0 * share).floor())));
     let line = fit_pieces(texts, width);
-    let length = width.saturating_sub(line.width() + BETWEEN).min(MAX_BAR);
+    let length = width.saturating_sub(line.width() + PIECE_GAP).min(MAX_BAR);
     if length < MIN_BAR {
         return line;
     }
     let full = (share * length as f64).floor() as usize;
     let (on, off) = bar_chars(options.unicode);
-    line.preceded_by(on.repeat(full) + &off.repeat(length - full) + &" ".repeat(BETWEEN))
+    line.preceded_by(on.repeat(full) + &off.repeat(length - full) + &" ".repeat(PIECE_GAP))
 }
 
 /// Warns that the figures below are outdated if no events arrive.

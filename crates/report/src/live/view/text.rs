@@ -10,7 +10,7 @@ use super::ViewOptions;
 /// Default width of a row's name.
 const NAME_WIDTH: usize = 16;
 /// Columns between two pieces.
-pub(super) const BETWEEN: usize = 2;
+pub(super) const PIECE_GAP: usize = 2;
 
 /// Appearance of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub(super) fn fit_pieces(mut pieces: Vec<Piece>, width: usize) -> Line {
     pieces.retain(|piece| columns(&piece.text) > 0);
     let needed = |pieces: &[Piece]| {
         let widths: usize = pieces.iter().map(|piece| columns(&piece.text)).sum();
-        widths + BETWEEN * pieces.len().saturating_sub(1)
+        widths + PIECE_GAP * pieces.len().saturating_sub(1)
     };
     while needed(&pieces) > width {
         let Some((index, _)) = pieces.iter().enumerate().max_by_key(|(_, piece)| piece.rank) else {
@@ -106,7 +106,7 @@ pub(super) fn fit_pieces(mut pieces: Vec<Piece>, width: usize) -> Line {
     let mut line = Line::default();
     for piece in pieces {
         if !line.0.is_empty() {
-            line.0.push((Style::Plain, " ".repeat(BETWEEN)));
+            line.0.push((Style::Plain, " ".repeat(PIECE_GAP)));
         }
         line.0.push((piece.style, piece.text));
     }
@@ -183,7 +183,7 @@ impl Table {
             total_width.min(NAME_WIDTH)
         };
         let mut kept: Vec<usize> = (0..widths.len()).collect();
-        let needed = |kept: &[usize]| kept.iter().map(|column| widths[*column] + BETWEEN).sum::<usize>();
+        let needed = |kept: &[usize]| kept.iter().map(|column| widths[*column] + PIECE_GAP).sum::<usize>();
         while min_name_width + needed(&kept) > width && kept.len() > 1 {
             let least_important = kept.iter().copied().max_by_key(|column| self.columns[*column].1);
             kept.retain(|column| Some(*column) != least_important);
@@ -195,14 +195,14 @@ impl Table {
         let mut lines = Vec::new();
         let mut head = pad_end(&truncate_start(self.head, name_width, options), name_width);
         for column in &kept {
-            head += &" ".repeat(BETWEEN);
+            head += &" ".repeat(PIECE_GAP);
             head += &pad_start(self.columns[*column].0, widths[*column]);
         }
         lines.push(Line::new(Style::Dim, head));
         for (number, (name, cells)) in self.rows.iter().enumerate() {
             let mut text = pad_end(&truncate_start(name, name_width, options), name_width);
             for column in &kept {
-                text += &" ".repeat(BETWEEN);
+                text += &" ".repeat(PIECE_GAP);
                 text += &pad_start(&cells[*column], widths[*column]);
             }
             let is_bold = self.bold_first_row && number == 0;

@@ -390,8 +390,8 @@ fn wait_statistics_are_printed() {
         completion: 123,
         throttled: 45,
         slept: 6789,
-        looks: 1010,
-        completions_per_look: [1, 2, 3, 4, 5, 6, 7, 88],
+        polls: 1010,
+        completions_per_poll: [1, 2, 3, 4, 5, 6, 7, 88],
     };
     assert!(!text(&results).contains("Wait Statistics"));
     assert!(!xml(&results).contains("WaitStatistics"));

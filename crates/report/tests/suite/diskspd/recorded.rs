@@ -165,7 +165,7 @@ fn throttled() -> Results {
     let thread: &[Work] = &[reads(0, 8192, 300)];
     let mut step = step(2.0, None, &[thread; 2]);
     step.jobs[0].workers[1].waits = Waits::default()
-        .with(|waits| (waits.slept, waits.looks, waits.completions_per_look) = (1834, 795, [0, 795, 0, 0, 0, 0, 0, 0]));
+        .with(|waits| (waits.slept, waits.polls, waits.completions_per_poll) = (1834, 795, [0, 795, 0, 0, 0, 0, 0, 0]));
     with_latency(results_with(&[EXIST], vec![step]))
 }
 

@@ -102,10 +102,7 @@ pub fn results(works: &[Work]) -> Results {
 
 fn empty() -> Results {
     let mut plan = Plan {
-        grids: vec![Grid {
-            length_ns: Nanos::millis(HALF_SECOND),
-            scope: GridScope::Stream,
-        }],
+        grids: vec![Grid::new(Nanos::millis(HALF_SECOND), GridScope::Stream)],
         ..testing::plan("", vec![testing::file("data")], Vec::new())
     };
     plan.origin.dialect = Dialect::Fio;

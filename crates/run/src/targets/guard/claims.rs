@@ -11,8 +11,7 @@ use crate::targets::MarkState;
 ///
 /// It keeps the target open. A block device is held exclusively: while the claim exists, the kernel
 /// does not mount it or add it to an array or volume. The descriptor is only for reading. A writer
-/// opens another one, not exclusively, and checks with [`Claim::is`] that both refer to the same
-/// device.
+/// opens another one, not exclusively, and checks that both have the same identity.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
@@ -38,11 +37,6 @@ impl Claim {
     /// The descriptor on which the decision is based.
     pub fn file(&self) -> &File {
         &self.file
-    }
-
-    /// True if another descriptor refers to the same file or device.
-    pub fn is(&self, other: &File) -> bool {
-        self.file.identity().is_some() && self.file.identity() == other.identity()
     }
 }
 
@@ -103,9 +97,7 @@ impl Guard<'_> {
             Decision::Refused(refusal) => Err(ClaimError::Refused(refusal)),
         }
     }
-}
 
-impl Guard<'_> {
     /// Decides about a block device that this user cannot open, from the system's facts.
     pub fn decide_unopened(&self, path: &Path, intent: Intent) -> Decision {
         let identity = sys::facts::read_identity(path);

@@ -175,19 +175,13 @@ fn add_uses(
             at: mount_points,
         });
     }
-    if inventory.swaps_on(identity).next().is_some() {
-        reasons.push(Reason::Swap { what: what() });
-    }
-    for process in inventory.guests_using(identity) {
-        let process = process.clone();
-        reasons.push(Reason::VirtualMachine { what: what(), process });
-    }
     // The backing file of a loop device may be in use, too.
-    if let Some(backing) = device.backing().and_then(|backing| backing.identity) {
-        if inventory.swaps_on(backing).next().is_some() {
+    let backing = device.backing().and_then(|backing| backing.identity);
+    for identity in std::iter::once(identity).chain(backing) {
+        if inventory.swaps_on(identity).next().is_some() {
             reasons.push(Reason::Swap { what: what() });
         }
-        for process in inventory.guests_using(backing) {
+        for process in inventory.guests_using(identity) {
             let process = process.clone();
             reasons.push(Reason::VirtualMachine { what: what(), process });
         }

@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use engine::FileKind;
 use model::Direction;
-use model::plan::{Effect, EngineKind, Plan, Prepare, StreamTarget, Target, TargetCleanup, TargetId, TargetKind};
+use model::plan::{Effect, EngineKind, Plan, Prepare, Target, TargetCleanup, TargetId, TargetKind};
 
 /// A set of actions on a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -48,15 +48,9 @@ impl Intent {
         };
         let regular = existing.is_none_or(|existing| existing.kind == FileKind::Regular);
         let streams = plan
-            .steps
-            .iter()
-            .flat_map(|step| &step.jobs)
-            .flat_map(|job| &job.workers);
-        let streams = streams.flat_map(|worker| worker.streams.iter().map(move |stream| (worker, stream)));
-        for (worker, stream) in streams {
-            if !uses(&stream.target, id) {
-                continue;
-            }
+            .workers()
+            .flat_map(|worker| worker.streams.iter().map(move |stream| (worker, stream)));
+        for (worker, stream) in streams.filter(|(_, stream)| stream.target.ids().contains(&id)) {
             intent |= Intent::for_engine(worker.engine.kind);
             if worker.engine.kind.is_metadata_engine() {
                 continue;
@@ -132,10 +126,6 @@ impl Intent {
     pub fn changes(self) -> bool {
         self.0 & !(Intent::READ.0 | Intent::CREATE.0) != 0
     }
-}
-
-fn uses(target: &StreamTarget, id: TargetId) -> bool {
-    target.ids().contains(&id)
 }
 
 impl BitOr for Intent {

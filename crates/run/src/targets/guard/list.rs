@@ -189,7 +189,7 @@ impl Listing {
         }
     }
 
-    /// Size of the device.
+    /// Size of the device or the file system.
     pub fn size(&self) -> Bytes {
         match &self.kind {
             ListingKind::Device(device) => device.size,

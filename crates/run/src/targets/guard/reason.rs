@@ -136,10 +136,10 @@ pub enum Reason {
     ReadOnly,
 }
 
-/// How a reason can be lifted.
+/// The permission that overrides a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lift {
-    /// No option: stop the programs that use it first.
+pub(super) enum RequiredPermission {
+    /// None can: stop the programs that use it first.
     Never,
     /// Naming it again as something that may be destroyed.
     Destroy,
@@ -198,12 +198,12 @@ impl Reason {
         }
     }
 
-    pub(super) fn lift(&self) -> Lift {
+    pub(super) fn required_permission(&self) -> RequiredPermission {
         match self {
-            Reason::ForeignFile { .. } => Lift::Overwrite,
-            Reason::KernelFile { .. } | Reason::AmongDevices | Reason::ReadOnly => Lift::Never,
-            other if other.is_in_use() => Lift::Never,
-            _ => Lift::Destroy,
+            Reason::ForeignFile { .. } => RequiredPermission::Overwrite,
+            Reason::KernelFile { .. } | Reason::AmongDevices | Reason::ReadOnly => RequiredPermission::Never,
+            other if other.is_in_use() => RequiredPermission::Never,
+            _ => RequiredPermission::Destroy,
         }
     }
 }
@@ -211,7 +211,9 @@ impl Reason {
 impl Refusal {
     /// True if naming the target again would lift the refusal.
     pub fn can_be_lifted(&self) -> bool {
-        self.reasons.iter().all(|reason| reason.lift() != Lift::Never)
+        self.reasons
+            .iter()
+            .all(|reason| reason.required_permission() != RequiredPermission::Never)
     }
 
     pub(in crate::targets) fn new(path: &Path, intent: Intent, reasons: Vec<Reason>, caller: CallerKind) -> Refusal {
@@ -228,29 +230,29 @@ impl Refusal {
 /// The reason that is hardest to lift determines the remedy.
 fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
     let path = path.display();
-    let hardest = reasons.iter().min_by_key(|reason| reason.lift());
+    let hardest = reasons.iter().min_by_key(|reason| reason.required_permission());
     let Some(hardest) = hardest else { return String::new() };
     let mark = match hardest {
         Reason::ForeignFile { mark, .. } => *mark,
         _ => MarkState::Unmarked,
     };
-    match (hardest.lift(), caller) {
-        (Lift::Never, _) => release(reasons, hardest),
-        (Lift::Destroy, CallerKind::Native) => {
+    match (hardest.required_permission(), caller) {
+        (RequiredPermission::Never, _) => release(reasons, hardest),
+        (RequiredPermission::Destroy, CallerKind::Native) => {
             format!("if everything on it may be lost, name it again: --allow-destroy {path}")
         }
-        (Lift::Destroy, CallerKind::DropIn) => {
+        (RequiredPermission::Destroy, CallerKind::DropIn) => {
             format!("if everything on it may be lost, name it again: FATHOM_ALLOW_DESTROY={path}")
         }
-        (Lift::Overwrite, CallerKind::Native) if mark == MarkState::Unfinished => format!(
+        (RequiredPermission::Overwrite, CallerKind::Native) if mark == MarkState::Unfinished => format!(
             "if no other run uses it, remove it, so that fathom creates it again; or, if its contents may be lost, \
              name it again: --allow-overwrite {path}"
         ),
-        (Lift::Overwrite, CallerKind::Native) => {
+        (RequiredPermission::Overwrite, CallerKind::Native) => {
             format!("if its contents may be lost, name it again: --allow-overwrite {path}")
         }
         // The drop-in modes never refuse a file for this reason alone.
-        (Lift::Overwrite, CallerKind::DropIn) => format!("name it again: FATHOM_ALLOW_DESTROY={path}"),
+        (RequiredPermission::Overwrite, CallerKind::DropIn) => format!("name it again: FATHOM_ALLOW_DESTROY={path}"),
     }
 }
 
@@ -316,15 +318,19 @@ impl fmt::Display for Reason {
                     0 => String::new(),
                     more => format!(" and {more} more places"),
                 };
-                write!(f, "{} is mounted at {mount_points}{omitted} ({kind})", what.within())
+                write!(
+                    f,
+                    "{} is mounted at {mount_points}{omitted} ({kind})",
+                    what.to_inline_text()
+                )
             }
             Reason::Swap { what } => write!(f, "the system swaps to {what}"),
-            Reason::Held { what, by } => write!(f, "{} is part of {by}", what.within()),
+            Reason::Held { what, by } => write!(f, "{} is part of {by}", what.to_inline_text()),
             Reason::LoopDevice { what, by } => write!(f, "the loop device {by} uses {what}"),
             Reason::VirtualMachine { what, process } => write!(
                 f,
                 "a virtual machine has {} open ({}, process {})",
-                what.within(),
+                what.to_inline_text(),
                 process.name,
                 process.id
             ),
@@ -337,7 +343,7 @@ impl fmt::Display for Reason {
                 write!(f, "cannot determine whether it is in use: {why}")
             }
             Reason::InDoubt { what, why } => {
-                write!(f, "cannot determine whether {} is in use: {why}", what.within())
+                write!(f, "cannot determine whether {} is in use: {why}", what.to_inline_text())
             }
             Reason::Claimed => {
                 f.write_str("something else uses it exclusively: a mount, an array, a volume or another program")
@@ -366,8 +372,8 @@ impl fmt::Display for Reason {
 }
 
 impl Relation {
-    /// Text within a longer sentence.
-    fn within(&self) -> String {
+    /// Text for the middle of a longer sentence.
+    fn to_inline_text(&self) -> String {
         match self {
             Relation::Itself | Relation::Disk(_) | Relation::Partition(_) => self.to_string(),
             Relation::BuiltOn(_) | Relation::Beneath(_) | Relation::SameFile(_) => format!("{self},"),

@@ -63,23 +63,18 @@ impl BlockLifetimes {
 
 impl BlockTracker {
     fn new(assignment: &Assignment<'_>, stream: &model::plan::Stream) -> Result<BlockTracker, SetupError> {
-        let unsupported = |what: String, help: &str| SetupError::unsupported(what, help);
         let StreamTarget::One { target } = stream.target else {
             let what = "block lifetimes can be tracked for only one file, but the stream has several";
-            return Err(unsupported(
-                what.into(),
-                "use one file, or remove block_error_percentiles",
-            ));
+            let help = "use one file, or remove block_error_percentiles";
+            return Err(SetupError::unsupported(what, help));
         };
         let (base, length) = stream.region.resolve(assignment.targets[target.0 as usize].size);
         let block_size = stream.pattern.shortest_in(Direction::Trim).0.max(1);
         let count = length / block_size;
         if count > MAX_BLOCKS {
             let what = format!("cannot track the lifetimes of {count} blocks: the maximum is {MAX_BLOCKS}");
-            return Err(unsupported(
-                what,
-                "use larger trims or a smaller size, or remove block_error_percentiles",
-            ));
+            let help = "use larger trims or a smaller size, or remove block_error_percentiles";
+            return Err(SetupError::unsupported(what, help));
         }
         Ok(BlockTracker {
             base,

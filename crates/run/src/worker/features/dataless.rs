@@ -1,7 +1,7 @@
 //! Engines whose operations transfer no data. They create, look up and remove files, use the
 //! processor, or run programs.
 
-use model::plan::Worker as Plan;
+use model::plan::Worker as WorkerPlan;
 
 use crate::worker::slots::SlotRecord;
 
@@ -15,7 +15,7 @@ pub(crate) struct Dataless {
 }
 
 impl Dataless {
-    pub(crate) fn from_plan(plan: &Plan) -> Option<Dataless> {
+    pub(crate) fn from_plan(plan: &WorkerPlan) -> Option<Dataless> {
         let dataless = Dataless {
             is_metadata_engine: plan.engine.kind.is_metadata_engine(),
             transfers_no_data: plan.engine.kind.transfers_no_data(),

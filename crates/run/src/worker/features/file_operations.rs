@@ -210,11 +210,7 @@ impl FileOperations {
         };
         // The search for a file does not count towards the operation.
         io.start_new_round();
-        NextOperation::Issue(Operation {
-            direction: kind.direction(),
-            offset: operation.pack(),
-            length: length as u32,
-        })
+        NextOperation::Issue(Operation::new(kind.direction(), operation.pack(), length as u32))
     }
 
     fn transfers(&self) -> Option<&SessionTransfers> {
@@ -243,11 +239,8 @@ impl FileOperations {
         let block_index = (start / self.work.block.0.max(1)).min(FileOperation::MAX_BLOCKS);
         let operation = claimed.operation(kind, block_index);
         io.start_new_round();
-        NextOperation::Issue(Operation {
-            direction: kind.direction(),
-            offset: operation.pack(),
-            length: wanted.min(size - start) as u32,
-        })
+        let length = wanted.min(size - start) as u32;
+        NextOperation::Issue(Operation::new(kind.direction(), operation.pack(), length))
     }
 
     /// Queues the open or close of a session's file. Pacing ignores both. Returns false if none is
@@ -395,11 +388,11 @@ impl FileOperations {
     fn next_group(&self, draws: &mut Draws) -> Option<usize> {
         let groups = self.work.groups.len();
         if self.work.in_sequence {
-            let from_here = (self.next_group..self.next_group + groups).map(|group| group % groups);
-            return { from_here }.find(|group| !self.exhausted[*group]);
+            let mut from_here = (self.next_group..self.next_group + groups).map(|group| group % groups);
+            return from_here.find(|group| !self.exhausted[*group]);
         }
         let left = self.work.groups.iter().zip(&self.exhausted);
-        let shares = left.map(|(group, exhausted)| if *exhausted { 0 } else { u64::from(group.share) });
+        let mut shares = left.map(|(group, exhausted)| if *exhausted { 0 } else { u64::from(group.share) });
         let total: u64 = shares.clone().sum();
         // A single group needs no draw.
         let mut remaining = match total {
@@ -407,7 +400,7 @@ impl FileOperations {
             _ if groups == 1 => 0,
             total => draws.next_u64(Purpose::Stream) % total,
         };
-        { shares }.position(|share| {
+        shares.position(|share| {
             let hit = remaining < share;
             remaining = remaining.wrapping_sub(share);
             hit

@@ -223,9 +223,7 @@ impl FileSet {
             file.restart(draws);
         }
     }
-}
 
-impl FileSet {
     /// Returns the next operation of the set.
     #[inline(never)]
     pub(super) fn next_operation(
@@ -311,7 +309,7 @@ impl FileSet {
             exchanged.map_err(|error| failed(error.to_string(), error.errno()))
         };
         // Close the old file before opening the new one, so that the limit always holds.
-        exchange(File::nothing(0))?;
+        exchange(File::placeholder(0))?;
         let mut opened = open_target(target, self.options, self.engine)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error()))?;
         opened

@@ -1,6 +1,7 @@
 //! The files of a worker that are opened and closed while it runs.
 
 use engine::Request;
+use model::trace::iolog::Action;
 
 use super::Features;
 use super::file_locks::FileLocks;
@@ -88,7 +89,7 @@ impl Files {
 
 impl FileWatchers {
     /// Called after a request was queued.
-    pub(super) fn on_queued(&mut self, io: &IoLoop, request: &Request) {
+    pub(in crate::worker) fn on_queued(&mut self, io: &IoLoop, request: &Request) {
         if let Some(trace) = &mut self.trace {
             trace.on_queued(request, io.batch.reap_time);
         }
@@ -96,13 +97,13 @@ impl FileWatchers {
 
     pub(super) fn on_opened(&mut self, io: &IoLoop, slot: u16) {
         if let Some(trace) = &mut self.trace {
-            trace.on_opened(slot, io.batch.reap_time);
+            trace.write(io.batch.reap_time, slot, Action::Open, None);
         }
     }
 
     pub(super) fn on_closed(&mut self, io: &IoLoop, slot: u16) {
         if let Some(trace) = &mut self.trace {
-            trace.on_closed(slot, io.batch.reap_time);
+            trace.write(io.batch.reap_time, slot, Action::Close, None);
         }
     }
 

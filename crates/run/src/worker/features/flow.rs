@@ -1,7 +1,7 @@
 //! Shares of streams in a flow (fio `flow`): a stream ahead of its share waits.
 
 use model::Nanos;
-use model::plan::{DepthScope, Flow, Worker as Plan};
+use model::plan::{DepthScope, Flow, Worker as WorkerPlan};
 
 use crate::flow::{Flows, Share};
 use crate::worker::io_loop::IoLoop;
@@ -28,7 +28,7 @@ struct StreamShare {
 }
 
 impl FlowShares {
-    pub(crate) fn from_plan(plan: &Plan) -> Option<FlowShares> {
+    pub(crate) fn from_plan(plan: &WorkerPlan) -> Option<FlowShares> {
         let plans: Vec<_> = plan.streams.iter().map(|stream| stream.flow).collect();
         plans.iter().any(Option::is_some).then_some(FlowShares {
             plans,

@@ -5,13 +5,14 @@ use model::plan::Job;
 use model::trace::iolog;
 use model::{Direction, Nanos};
 
-use crate::issue_trace::{Line, LogWriter};
+use crate::issue_trace::Line;
+pub(super) use crate::issue_trace::LogWriter;
 
 /// The worker's writer for the trace of its job.
 #[derive(Debug)]
 pub(crate) struct IssueTrace {
     /// Attached before the worker starts.
-    log: Option<LogWriter>,
+    pub(super) log: Option<LogWriter>,
     /// Number of the target behind each file of the engine.
     targets: Vec<u32>,
     /// The origin of times.
@@ -29,10 +30,6 @@ impl IssueTrace {
             start: Nanos(0),
             stalled: false,
         })
-    }
-
-    pub(crate) fn attach(&mut self, log: LogWriter) {
-        self.log = Some(log);
     }
 
     /// Records the files that are open at the start.
@@ -58,16 +55,6 @@ impl IssueTrace {
         }
     }
 
-    /// Records an opened file.
-    pub(super) fn on_opened(&mut self, place: u16, at: Nanos) {
-        self.write(at, place, iolog::Action::Open, None);
-    }
-
-    /// Records a closed file.
-    pub(super) fn on_closed(&mut self, place: u16, at: Nanos) {
-        self.write(at, place, iolog::Action::Close, None);
-    }
-
     /// Called when another target takes over this file index of the engine.
     pub(super) fn set_target(&mut self, place: u16, target: u32) {
         self.targets[usize::from(place)] = target;
@@ -88,7 +75,7 @@ impl IssueTrace {
         self.write(at, request.file, action, Some((request.offset, request.length)));
     }
 
-    fn write(&mut self, at: Nanos, file: u16, action: iolog::Action, place: Option<(u64, u32)>) {
+    pub(super) fn write(&mut self, at: Nanos, file: u16, action: iolog::Action, place: Option<(u64, u32)>) {
         let Some(log) = &mut self.log else { return };
         self.stalled |= log.write(Line {
             at: at.since(self.start),

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use engine::{Request, Slot};
 use model::content::Filler;
 use model::mismatch::Mismatch;
-use model::plan::KeyBlocks as Plan;
+use model::plan::KeyBlocks as KeyBlocksPlan;
 use model::results::{Failure, MAX_MISMATCHES};
 use model::sequence::Operation;
 use model::{Bytes, Direction};
@@ -33,7 +33,7 @@ const MAX_SKIPPED_IN_A_ROW: u64 = 1024;
 /// The key blocks of a worker's target.
 #[derive(Debug)]
 pub(crate) struct KeyBlocks {
-    plan: Plan,
+    plan: KeyBlocksPlan,
     checker: Checker,
     /// Generates the contents of blocks from their seeds.
     filler: Filler,
@@ -147,16 +147,12 @@ impl KeyBlocks {
         }
     }
 
-    /// Returns a read of the blocks of an operation.
     fn to_key_block_read(&self, operation: &Operation) -> Operation {
-        Operation {
-            direction: Direction::Read,
-            offset: match &self.tree {
-                Some(tree) => tree.read_offset(operation.offset),
-                None => operation.offset,
-            },
-            length: operation.length,
-        }
+        let offset = match &self.tree {
+            Some(tree) => tree.read_offset(operation.offset),
+            None => operation.offset,
+        };
+        Operation::new(Direction::Read, offset, operation.length)
     }
 
     /// True if the operation in a slot is a read that the sequence does not contain.
@@ -171,7 +167,7 @@ impl KeyBlocks {
             return None;
         }
         io.streams[number].idle_pass = false;
-        io.spend(operation.length);
+        io.spend_budget(operation.length);
         self.skipped += 1;
         Some(!self.skipped.is_multiple_of(MAX_SKIPPED_IN_A_ROW))
     }
@@ -270,11 +266,7 @@ impl KeyBlocks {
                     self.report_map_error(io, &error);
                     return None;
                 }
-                let write = Operation {
-                    direction: Direction::Write,
-                    offset,
-                    length,
-                };
+                let write = Operation::new(Direction::Write, offset, length);
                 self.plan.read_after_write.then(|| self.to_key_block_read(&write))
             }
         };

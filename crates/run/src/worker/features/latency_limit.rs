@@ -1,7 +1,7 @@
 //! Counts operations above the latency limit as failed (fio `max_latency`).
 
 use engine::sys;
-use model::plan::Worker as Plan;
+use model::plan::Worker as WorkerPlan;
 use model::results::{FailedOperation, Failure, TooSlow};
 use model::{Direction, Nanos, PerDirection};
 
@@ -15,7 +15,7 @@ pub(crate) struct LatencyLimits {
 }
 
 impl LatencyLimits {
-    pub(crate) fn from_plan(plan: &Plan) -> Option<LatencyLimits> {
+    pub(crate) fn from_plan(plan: &WorkerPlan) -> Option<LatencyLimits> {
         let streams: Vec<_> = plan
             .streams
             .iter()

@@ -3,7 +3,6 @@
 //! the worker records a failure in the loop, and the lifecycle leaves the phase right after.
 
 mod block_lifetimes;
-mod completion_routines;
 mod dataless;
 mod file_locks;
 mod file_operations;
@@ -24,7 +23,6 @@ mod verify;
 mod wait_counts;
 
 use block_lifetimes::BlockLifetimes;
-use completion_routines::CompletionRoutines;
 use dataless::Dataless;
 use engine::{Action, Completion, Request, Slot, sys};
 use file_locks::FileLocks;
@@ -55,11 +53,10 @@ use super::slots::SlotRecord;
 use super::{ReadyKind, ReadyTarget};
 use crate::flow::Flows;
 use crate::setup_error::SetupError;
-use crate::{issue_trace as trace_lines, operation_log as operation_lines};
 
 pub(super) use file_set::{FileSet, FileSets};
 pub(super) use files::{FileWatchers, Files};
-pub(super) use verify::{StreamVerification, Verification, VerifySetup, load_state};
+pub(super) use verify::{StreamVerification, Verification, VerifySetup};
 
 /// The features of a worker, at least one.
 #[derive(Debug, Default)]
@@ -74,7 +71,9 @@ pub(crate) struct Features {
     pub(super) priorities: Option<Priorities>,
     pub(super) latency_limits: Option<LatencyLimits>,
     pub(super) block_lifetimes: Option<BlockLifetimes>,
-    pub(super) completion_routines: Option<CompletionRoutines>,
+    /// Each completion issues the next operation of its slot (DiskSpd `-x`). If streams share a
+    /// pool, the first stream issues the first operation of each slot.
+    pub(super) completion_routines: bool,
     pub(super) wait_counts: Option<WaitCounts>,
     pub(super) think_cycles: Option<ThinkCycles>,
     pub(super) dataless: Option<Dataless>,
@@ -179,7 +178,7 @@ impl Features {
             priorities: Priorities::from_plan(assignment, keys, opened),
             latency_limits: LatencyLimits::from_plan(plan),
             block_lifetimes: BlockLifetimes::from_plan(assignment)?,
-            completion_routines: CompletionRoutines::from_plan(plan),
+            completion_routines: plan.batching.completion_routines,
             wait_counts: WaitCounts::from_plan(plan),
             think_cycles: ThinkCycles::from_plan(plan),
             dataless: Dataless::from_plan(plan),
@@ -220,7 +219,7 @@ impl Features {
             || priorities.is_some()
             || latency_limits.is_some()
             || block_lifetimes.is_some()
-            || completion_routines.is_some()
+            || *completion_routines
             || wait_counts.is_some()
             || think_cycles.is_some()
             || dataless.is_some()
@@ -228,17 +227,17 @@ impl Features {
             || reopening.is_some()
     }
 
-    /// Attaches the log of the job's operations.
-    pub(super) fn attach_operation_log(&mut self, writer: operation_lines::LogWriter) {
+    /// Attaches the operation log and the trace of the job.
+    pub(super) fn attach_logs(
+        &mut self,
+        operations: Option<operation_log::LogWriter>,
+        trace: Option<issue_trace::LogWriter>,
+    ) {
         if let Some(log) = &mut self.operation_log {
-            log.attach(writer);
+            log.log = operations;
         }
-    }
-
-    /// Attaches the trace of the job.
-    pub(super) fn attach_issue_trace(&mut self, writer: trace_lines::LogWriter) {
-        if let Some(trace) = &mut self.files.watchers.trace {
-            trace.attach(writer);
+        if let Some(issue_trace) = &mut self.files.watchers.trace {
+            issue_trace.log = trace;
         }
     }
 
@@ -431,15 +430,15 @@ impl Features {
         let now = io.batch.reap_time;
         let Some(replay) = &mut self.replay else { return false };
         match replay.next(io, &mut self.files.watchers, number) {
-            replay::Due::Later => return false,
-            replay::Due::Over => return io.end_pass(number, Some(self)),
-            replay::Due::Flush(action) => {
+            replay::DueEntry::Later => return false,
+            replay::DueEntry::Over => return io.end_pass(number, Some(self)),
+            replay::DueEntry::Flush(action) => {
                 self.queue_flush(io, pool, number, slot, action);
                 if let Some(gate) = &mut io.streams[number].gate {
                     gate.issued_unscheduled();
                 }
             }
-            replay::Due::Move(operation) => {
+            replay::DueEntry::Move(operation) => {
                 let file = io.streams[number].file;
                 if let Some(overlap) = &mut self.overlap
                     && overlap.must_wait(pool, number, (slot, file), &operation, now)
@@ -454,7 +453,7 @@ impl Features {
 
     /// True if a slot's first operation goes to its pool's first stream, regardless of weights.
     pub(super) fn begins_with_first_stream(&self, record: &SlotRecord) -> bool {
-        self.completion_routines.is_some() && !record.used
+        self.completion_routines && !record.used
     }
 
     /// Queues another operation instead of the stream's next one, if it is due.
@@ -556,11 +555,6 @@ impl Features {
         }
     }
 
-    /// Called for a flush at the end of the job.
-    pub(super) fn on_final_flush(&mut self, io: &IoLoop, request: &Request) {
-        self.files.watchers.on_queued(io, request);
-    }
-
     /// Queues a flush of a stream's current file.
     pub(super) fn queue_flush(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot, action: Action) {
         if let Some(verification) = &mut self.verification {
@@ -654,7 +648,7 @@ impl Features {
 
     /// Called when the slot of a completed operation is free.
     pub(super) fn after_completion(&mut self, io: &mut IoLoop, pool: usize) {
-        if self.completion_routines.is_some() {
+        if self.completion_routines {
             // The slot just freed is used next.
             io.round = io.round.wrapping_add(1);
             io.submit_from(pool, Some(self));

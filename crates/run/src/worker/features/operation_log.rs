@@ -4,14 +4,15 @@ use model::Nanos;
 use model::plan::Job;
 
 use super::EndedOperation;
-use crate::operation_log::{Line, LogWriter};
+use crate::operation_log::Line;
+pub(super) use crate::operation_log::LogWriter;
 use crate::worker::io_loop::IoLoop;
 
 /// The worker's writer for the log of its job.
 #[derive(Debug, Default)]
 pub(crate) struct OperationLog {
     /// Attached before the worker starts.
-    log: Option<LogWriter>,
+    pub(super) log: Option<LogWriter>,
     /// The start of the measured window, while it lasts.
     pub(super) window_start: Option<Nanos>,
     /// Whether the log was full since the last check.
@@ -21,10 +22,6 @@ pub(crate) struct OperationLog {
 impl OperationLog {
     pub(crate) fn from_plan(job: &Job) -> Option<OperationLog> {
         job.operation_log.is_some().then(OperationLog::default)
-    }
-
-    pub(crate) fn attach(&mut self, log: LogWriter) {
-        self.log = Some(log);
     }
 
     pub(super) fn on_completed(&mut self, io: &IoLoop, ended: &EndedOperation, error: i32) {

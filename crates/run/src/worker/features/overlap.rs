@@ -3,7 +3,7 @@
 
 use engine::Slot;
 use model::Nanos;
-use model::plan::Worker as Plan;
+use model::plan::Worker as WorkerPlan;
 use model::sequence::Operation;
 
 /// The operations in flight, and the waiting one.
@@ -45,7 +45,7 @@ impl Overlap {
     /// Represents all files of a worker that opens one target several times.
     pub(super) const ONE_FILE: u16 = 0;
 
-    pub(crate) fn from_plan(plan: &Plan) -> Option<Overlap> {
+    pub(crate) fn from_plan(plan: &WorkerPlan) -> Option<Overlap> {
         plan.batching.serialize_overlap.then(Overlap::default)
     }
 

@@ -47,12 +47,12 @@ struct Share {
     percent: i32,
     /// Credit in percent since its last operation; the highest credit is served next.
     credit: i32,
-    /// The same file with the priority.
+    /// The engine file with this priority.
     file: u16,
 }
 
 /// The kernel's number for a priority.
-pub(crate) fn number(class: PriorityClass, level: u8, hint: u16) -> u16 {
+pub(crate) fn priority_number(class: PriorityClass, level: u8, hint: u16) -> u16 {
     u16::from(class_number(class)) << 13 | hint << 3 | u16::from(level)
 }
 
@@ -66,9 +66,9 @@ pub(crate) fn class_number(class: PriorityClass) -> u8 {
 }
 
 /// The rules of a stream. A priority for a part of all operations is a rule for each direction.
-pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
-    let of_all = stream.priority.filter(|priority| priority.percent < 100);
-    let handles = of_all.into_iter().flat_map(|priority| {
+pub(crate) fn priority_rules(stream: &Stream) -> Vec<PriorityRule> {
+    let stream_priority = stream.priority.filter(|priority| priority.percent < 100);
+    let stream_rules = stream_priority.into_iter().flat_map(|priority| {
         let Priority {
             class,
             level,
@@ -84,7 +84,7 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
             hint,
         })
     });
-    let mut rules: Vec<PriorityRule> = stream.priority_rules.iter().copied().chain(handles).collect();
+    let mut rules: Vec<PriorityRule> = stream.priority_rules.iter().copied().chain(stream_rules).collect();
     rules.retain(|rule| rule.percent > 0 && stream.mix.includes(rule.direction));
     rules
 }
@@ -92,13 +92,13 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
 /// The possible priorities of a direction's operations, the default first. Empty if all have the
 /// same.
 pub(crate) fn priority_numbers(stream: &Stream, direction: Direction) -> Vec<u16> {
-    let rules = rules(stream);
+    let rules = priority_rules(stream);
     if rules.is_empty() {
         return Vec::new();
     }
-    let mut numbers = vec![default_number(stream)];
+    let mut numbers = vec![default_priority_number(stream)];
     for rule in rules.iter().filter(|rule| rule.direction == direction) {
-        let number = number(rule.class, rule.level, rule.hint);
+        let number = priority_number(rule.class, rule.level, rule.hint);
         if !numbers.contains(&number) {
             numbers.push(number);
         }
@@ -107,9 +107,11 @@ pub(crate) fn priority_numbers(stream: &Stream, direction: Direction) -> Vec<u16
 }
 
 /// The priority of operations without a rule; 0 for the thread's priority.
-pub(crate) fn default_number(stream: &Stream) -> u16 {
+pub(crate) fn default_priority_number(stream: &Stream) -> u16 {
     let stream_priority = stream.priority.filter(|priority| priority.percent >= 100);
-    stream_priority.map_or(0, |priority| number(priority.class, priority.level, priority.hint))
+    stream_priority.map_or(0, |priority| {
+        priority_number(priority.class, priority.level, priority.hint)
+    })
 }
 
 impl Priorities {
@@ -121,8 +123,8 @@ impl Priorities {
                 CellKind::Priority(direction, priority) => Some((direction, priority, cell)),
                 CellKind::Moves(_) | CellKind::FileOperation(_) | CellKind::Sync | CellKind::Connection => None,
             });
-            let files = (0..stream.target.ids().len()).map(|file| files_of_rules(opened, file));
-            StreamPriorities::new(&rules(stream), files.collect(), cells.collect())
+            let files = (0..stream.target.ids().len()).map(|file| rule_files(opened, file));
+            StreamPriorities::new(&priority_rules(stream), files.collect(), cells.collect())
         });
         let streams: Vec<_> = streams.collect();
         streams.iter().any(Option::is_some).then(|| Priorities {
@@ -158,7 +160,7 @@ impl Priorities {
 }
 
 /// One of a stream's files with the priority of each rule.
-fn files_of_rules(opened: &OpenedStream, file: usize) -> Option<Vec<u16>> {
+fn rule_files(opened: &OpenedStream, file: usize) -> Option<Vec<u16>> {
     let files = opened.rules.iter().map(|(_, files)| files.get(file).copied());
     files.collect()
 }
@@ -250,11 +252,7 @@ mod tests {
         let files: Vec<u16> = (0..rules.len() as u16).collect();
         let mut priorities = StreamPriorities::new(rules, vec![Some(files)], Vec::new()).unwrap();
         let mut counts = vec![0; rules.len() + 1];
-        let operation = Operation {
-            direction: Direction::Read,
-            offset: 0,
-            length,
-        };
+        let operation = Operation::new(Direction::Read, 0, length);
         for _ in 0..1000 {
             let file = priorities.choose(&operation);
             counts[file.map_or(rules.len(), usize::from)] += 1;
@@ -282,7 +280,7 @@ mod tests {
 
     #[test]
     fn priority_numbers_are_those_of_the_kernel() {
-        assert_eq!(number(PriorityClass::RealTime, 0, 0), 1 << 13);
-        assert_eq!(number(PriorityClass::Idle, 7, 3), 3 << 13 | 3 << 3 | 7);
+        assert_eq!(priority_number(PriorityClass::RealTime, 0, 0), 1 << 13);
+        assert_eq!(priority_number(PriorityClass::Idle, 7, 3), 3 << 13 | 3 << 3 | 7);
     }
 }

@@ -110,7 +110,7 @@ impl Connection {
         };
         let engine_failure = |error: EngineError| failed(error.to_string(), error.errno());
         io.engine
-            .exchange_file(self.file, File::nothing(0))
+            .exchange_file(self.file, File::placeholder(0))
             .map_err(engine_failure)?;
         let closed = io.engine.now();
         if let Some(opened) = self.opened {

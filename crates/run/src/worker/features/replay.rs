@@ -13,7 +13,7 @@ use model::{Nanos, PerDirection};
 use super::{FileWatchers, flush};
 use crate::control::JobControl;
 use crate::setup_error::SetupError;
-use crate::trace_source::{Next, TraceSource};
+use crate::trace_source::{NextEntry, TraceSource};
 use crate::worker::ReadyTarget;
 use crate::worker::errors::FileLabel;
 use crate::worker::io_loop::IoLoop;
@@ -52,13 +52,13 @@ impl Replay {
     }
 
     /// Replays entries of a stream's trace up to the first that needs a slot.
-    pub(super) fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> Due {
+    pub(super) fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> DueEntry {
         if io.pass_gate(number).is_none() {
-            return Due::Later;
+            return DueEntry::Later;
         }
         match &mut self.streams[number] {
             Some(stream) => stream.next(io, watchers, number),
-            None => Due::Over,
+            None => DueEntry::Over,
         }
     }
 
@@ -142,7 +142,7 @@ struct ReplayedFile {
 }
 
 /// The due entry of a trace.
-pub(super) enum Due {
+pub(super) enum DueEntry {
     Flush(Action),
     Move(Operation),
     Later,
@@ -214,7 +214,7 @@ impl StreamReplay {
     }
 
     /// Replays entries up to the first that needs a slot.
-    fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> Due {
+    fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> DueEntry {
         loop {
             let entry = match self.due_entry(io) {
                 Ok(entry) => entry,
@@ -229,15 +229,15 @@ impl StreamReplay {
                     self.files[file].closing = true;
                     self.close_idle(io, watchers).map(|()| None)
                 }
-                EntryAction::Flush { data_only: true } => Ok(Some(Due::Flush(Action::FlushData))),
-                EntryAction::Flush { data_only: false } => Ok(Some(Due::Flush(Action::Flush))),
-                EntryAction::Move(operation) => Ok(Some(Due::Move(operation))),
+                EntryAction::Flush { data_only: true } => Ok(Some(DueEntry::Flush(Action::FlushData))),
+                EntryAction::Flush { data_only: false } => Ok(Some(DueEntry::Flush(Action::Flush))),
+                EntryAction::Move(operation) => Ok(Some(DueEntry::Move(operation))),
             };
             let due = match outcome {
                 Ok(due) => due,
                 Err(failure) => {
                     io.fail(*failure);
-                    return Due::Later;
+                    return DueEntry::Later;
                 }
             };
             self.finish(&entry, now);
@@ -250,20 +250,20 @@ impl StreamReplay {
     }
 
     /// The due entry, or what to do without one.
-    fn due_entry(&mut self, io: &mut IoLoop) -> Result<Entry, Due> {
+    fn due_entry(&mut self, io: &mut IoLoop) -> Result<Entry, DueEntry> {
         let now = io.batch.reap_time;
         let entry = loop {
             match self.source.peek() {
-                Next::Entry(entry) => break entry,
-                Next::End => {
+                NextEntry::Entry(entry) => break entry,
+                NextEntry::End => {
                     self.over = true;
                     let Some(error) = self.source.error() else {
-                        return Err(Due::Over);
+                        return Err(DueEntry::Over);
                     };
                     self.fail(io, &error);
-                    return Err(Due::Later);
+                    return Err(DueEntry::Later);
                 }
-                Next::NotYet => {
+                NextEntry::NotYet => {
                     self.waits += 1;
                     if io.in_flight == 0 && io.requests.is_empty() {
                         // This affects no latency; a simulated clock does not advance meanwhile.
@@ -274,19 +274,19 @@ impl StreamReplay {
                         }
                     }
                     io.pacing.next_due = now + READER_WAIT;
-                    return Err(Due::Later);
+                    return Err(DueEntry::Later);
                 }
             }
         };
         if !self.expects(&entry) {
             self.fail(io, "the trace file changed after the test started");
-            return Err(Due::Later);
+            return Err(DueEntry::Later);
         }
         let due = self.due_time(&entry);
         if due > now {
             self.waited = true;
             io.pacing.next_due = io.pacing.next_due.min(due);
-            return Err(Due::Later);
+            return Err(DueEntry::Later);
         }
         Ok(entry)
     }
@@ -325,7 +325,7 @@ impl StreamReplay {
                 flush(&replayed.target, FlushKind::Full)?;
             }
             io.engine
-                .exchange_file(replayed.place, File::nothing(0))
+                .exchange_file(replayed.place, File::placeholder(0))
                 .map_err(|error| trace_failure(&replayed.target, error.to_string(), error.errno()))?;
             watchers.on_closed(io, replayed.place);
         }

@@ -1,6 +1,6 @@
 //! Processor cycles between operations (fio `thinkcycles`).
 
-use model::plan::Worker as Plan;
+use model::plan::Worker as WorkerPlan;
 
 use super::EndedOperation;
 
@@ -13,7 +13,7 @@ pub(crate) struct ThinkCycles {
 }
 
 impl ThinkCycles {
-    pub(crate) fn from_plan(plan: &Plan) -> Option<ThinkCycles> {
+    pub(crate) fn from_plan(plan: &WorkerPlan) -> Option<ThinkCycles> {
         let cycles = plan
             .streams
             .iter()

@@ -2,7 +2,7 @@
 //! saves them before other workers may claim it. So only one worker has the keys of a file, and
 //! memory contains only the keys of files in use.
 
-use model::plan::{FileOperation, FileOperationKind, KeyBlocks as Plan, TreeKeyBlocks};
+use model::plan::{FileOperation, FileOperationKind, KeyBlocks as KeyBlocksPlan, TreeKeyBlocks};
 
 use super::{EndedOperation, KeyBlocks};
 use crate::worker::io_loop::IoLoop;
@@ -22,7 +22,7 @@ pub(super) struct TreeKeys {
 }
 
 impl TreeKeys {
-    pub(super) fn from_plan(assignment: &Assignment<'_>, plan: &Plan, min_length: u64) -> Option<TreeKeys> {
+    pub(super) fn from_plan(assignment: &Assignment<'_>, plan: &KeyBlocksPlan, min_length: u64) -> Option<TreeKeys> {
         let work = assignment.worker.streams.first()?.files.as_ref()?;
         let (tree, _) = assignment.tree()?;
         Some(TreeKeys {

@@ -1,16 +1,16 @@
 //! Counts the waits of the worker (DiskSpd's verbose statistics).
 
 use model::Nanos;
-use model::plan::Worker as Plan;
+use model::plan::Worker as WorkerPlan;
 
 use crate::worker::io_loop::IoLoop;
 
-/// The waits of each turn are counted.
+/// Counts how each turn of the worker waited.
 #[derive(Debug)]
 pub(crate) struct WaitCounts;
 
 impl WaitCounts {
-    pub(crate) fn from_plan(plan: &Plan) -> Option<WaitCounts> {
+    pub(crate) fn from_plan(plan: &WorkerPlan) -> Option<WaitCounts> {
         plan.batching.count_waits.then_some(WaitCounts)
     }
 
@@ -20,8 +20,8 @@ impl WaitCounts {
         let completed = io.batch.done.len();
         let waits = &mut io.recorder.waits;
         if at_least == 0 {
-            waits.looks += 1;
-            waits.completions_per_look[completed.min(7)] += 1;
+            waits.polls += 1;
+            waits.completions_per_poll[completed.min(7)] += 1;
         } else if io.in_flight + io.batch.submitted == 0 {
             waits.slept += 1;
         } else if io.one_at_a_time {

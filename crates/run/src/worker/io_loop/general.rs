@@ -184,7 +184,7 @@ impl IoLoop {
                 (self.streams[number].file, operation.length)
             }
         };
-        self.spend(length);
+        self.spend_budget(length);
         let stream = &mut self.streams[number];
         stream.idle_pass = false;
         *self.slots.get_mut(slot) = SlotRecord {

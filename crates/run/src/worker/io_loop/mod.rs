@@ -37,19 +37,18 @@ pub(crate) struct IoLoop {
     /// Changes whenever operations get another stamp; operations of one round are counted together.
     pub(crate) round: u32,
     pub(crate) path: IssuePath,
-    /// The engine is synchronous: several operations in a turn only save turns.
+    /// The engine is synchronous: it executes the operations of a turn one after the other.
     pub(crate) one_at_a_time: bool,
     pub(crate) batching: Batching,
     pub(crate) pacing: PaceState,
     /// The earliest of all boundaries: phase, exchange of recorders, interval series.
     pub(crate) boundary: Nanos,
-    /// The current alternative of its targets, if they have some.
+    /// Chooses between the alternatives of the targets, if they have some (Iometer).
     pub(crate) bursts: Option<Bursts>,
     pub(crate) budget: Budget,
     /// Passes over its region that each stream makes.
     pub(crate) passes: Option<u32>,
-    /// Each pass repeats the draws of the first, if the form of draws supports it. Otherwise draws
-    /// continue.
+    /// Each pass repeats the draws of the first (fio's generators; others continue).
     pub(crate) repeats_draws: bool,
     /// Nothing more is submitted.
     pub(crate) winding_down: bool,
@@ -85,7 +84,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// A budget without limits.
-    pub(crate) const OPEN: Budget = Budget {
+    pub(crate) const UNLIMITED: Budget = Budget {
         operations: u64::MAX,
         bytes: u64::MAX,
     };
@@ -105,7 +104,7 @@ impl IoLoop {
     /// Subtracts an operation from the budget. The last one may exceed the byte limit. The budget
     /// may already be 0 if a feature failed while it prepared the operation.
     #[inline(always)]
-    pub(crate) fn spend(&mut self, length: u32) {
+    pub(crate) fn spend_budget(&mut self, length: u32) {
         self.budget.operations = self.budget.operations.saturating_sub(1);
         self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(length));
         if self.budget.bytes == 0 {
@@ -203,7 +202,7 @@ impl IoLoop {
 
     /// Records when the operations of this turn were issued, and the number in flight then.
     #[inline(always)]
-    pub(crate) fn note_issued(&mut self, at_least: u32) {
+    pub(crate) fn record_issued(&mut self, at_least: u32) {
         let taken = self.batch.submitted as usize;
         let issued = if self.batching.split_stamps {
             self.batch.submit_end
@@ -337,7 +336,7 @@ impl IoLoop {
     }
 
     /// Drops operations that the engine has not accepted yet, and frees their slots.
-    pub(crate) fn drop_waiting(&mut self) {
+    pub(crate) fn drop_unsubmitted(&mut self) {
         if self.one_at_a_time {
             // The list is still being reaped, and cleared afterwards.
             return;

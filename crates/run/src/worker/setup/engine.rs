@@ -5,14 +5,13 @@ use engine::{File, Setup, TreeSetup, choose, sys};
 use model::Direction;
 use model::draws::{Draws, Purpose};
 use model::plan::{
-    CacheMode, Effect, EngineChoice, EngineKind, FileOperationKind, FileWork, LatencyPoints, Worker as Plan,
+    CacheMode, Effect, EngineChoice, EngineKind, FileOperationKind, FileWork, LatencyPoints, Worker as WorkerPlan,
 };
 
 use super::streams::max_buffer;
 use super::thread::has_own_priorities;
 use super::{Assignment, OpenedFiles, ReadyKind};
 use crate::setup_error::SetupError;
-use crate::worker::batching::Batching;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
 
 /// Maximum bytes written per turn of a synchronous engine.
@@ -62,7 +61,7 @@ impl Choice {
     }
 
     /// The batches of a worker on this path. Slots beyond the depth only save turns.
-    pub(super) fn batches(&self, plan: &Plan, path: IssuePath) -> Batches {
+    pub(super) fn batches(&self, plan: &WorkerPlan, path: IssuePath) -> Batches {
         // A completion routine makes a call for each next operation.
         let operations_per_turn = match plan.batching.completion_routines {
             true => Some(1),
@@ -99,13 +98,8 @@ impl Choice {
     }
 
     /// True if each turn takes a stamp between submitting and waiting.
-    pub(super) fn splits_stamps(&self, plan: &Plan) -> bool {
+    pub(super) fn splits_stamps(&self, plan: &WorkerPlan) -> bool {
         plan.latency == LatencyPoints::AfterCall && !waits_for_completion(&self.choice)
-    }
-
-    /// How operations are submitted.
-    pub(super) fn batching(&self, plan: &Plan, batches: &Batches) -> Batching {
-        Batching::new(&plan.batching, batches.submit, batches.adapts, self.splits_stamps(plan))
     }
 
     /// The set-up parameters of the engine.
@@ -155,7 +149,7 @@ impl Choice {
 }
 
 /// True if the worker compares its reads with the last write of each key block.
-fn is_validated(plan: &Plan) -> bool {
+fn is_validated(plan: &WorkerPlan) -> bool {
     let mut verified = plan.streams.iter().filter_map(|stream| stream.verify.as_ref());
     verified.any(|verify| verify.keys.is_some())
 }
@@ -183,17 +177,17 @@ fn waits_for_completion(choice: &EngineChoice) -> bool {
 }
 
 /// True if buffers must keep their contents from queueing to execution.
-fn needs_stable_buffers(plan: &Plan) -> bool {
+fn needs_stable_buffers(plan: &WorkerPlan) -> bool {
     plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write))
 }
 
 /// Bytes of each buffer of a worker.
-pub(crate) fn buffer_bytes(plan: &Plan) -> usize {
+pub(crate) fn buffer_bytes(plan: &WorkerPlan) -> usize {
     plan.streams.iter().map(max_buffer).max().unwrap_or(1)
 }
 
 /// Checks that the engine supports the plan with these files.
-fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &OpenedFiles) -> Result<(), SetupError> {
+fn check_choice(plan: &WorkerPlan, choice: &EngineChoice, opened: &OpenedFiles) -> Result<(), SetupError> {
     let name = choice.kind.name();
     let unsupported = |what: String, help: &str| Err(SetupError::unsupported(what, help));
     let of_calls = sys::thread::SUPPORTS_IO_PRIORITY && has_own_priorities(plan);

@@ -74,7 +74,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
     for stream in &assignment.worker.streams {
         let options = open_options(stream, assignment.worker);
         let priority = if own_priorities {
-            priorities::default_number(stream)
+            priorities::default_priority_number(stream)
         } else {
             0
         };
@@ -106,8 +106,13 @@ fn open_files(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
             target_ids.collect()
         };
         opened.files = open(priority)?;
-        let rules = priorities::rules(stream).into_iter();
-        let rules = rules.map(|rule| Ok((rule, open(priorities::number(rule.class, rule.level, rule.hint))?)));
+        let rules = priorities::priority_rules(stream).into_iter();
+        let rules = rules.map(|rule| {
+            Ok((
+                rule,
+                open(priorities::priority_number(rule.class, rule.level, rule.hint))?,
+            ))
+        });
         opened.rules = rules.collect::<Result<_, SetupError>>()?;
         streams.push(opened);
     }
@@ -179,7 +184,7 @@ impl FileOpener<'_> {
     /// A slot for a file that is opened later.
     fn reserve_slot(&mut self, target: u32) -> Result<u16, SetupError> {
         let index = self.next_index()?;
-        let nothing = File::nothing(0);
+        let nothing = File::placeholder(0);
         self.opened.push((target, *nothing.options(), 0, false));
         self.files.push(nothing);
         Ok(index)
@@ -202,7 +207,7 @@ pub(crate) fn open_target(ready: &ReadyTarget, options: OpenOptions, engine: Eng
         ReadyKind::Path(path) if engine.is_metadata_engine() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_permitted(path, options, ready.identity),
         ReadyKind::Tree { path, .. } => Ok(File::named(path, ready.size)),
-        ReadyKind::Nothing => Ok(File::nothing(ready.size)),
+        ReadyKind::Nothing => Ok(File::placeholder(ready.size)),
         ReadyKind::Simulated { device } => Ok(File::simulated(*device, ready.size)),
     }
 }
@@ -264,13 +269,7 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
     if file.kind() == FileKind::CharacterDevice {
         return Ok(());
     }
-    let failed = |source| {
-        SetupError::Open(OpenError {
-            path: file.path().to_owned(),
-            source,
-            only_direct_fails: false,
-        })
-    };
+    let failed = |source| SetupError::Open(OpenError::new(file.path(), source));
     // Without a way to drop pages, write-back is not needed; for read-only files it would fail.
     if stream.cache.drop_before && sys::file::CAN_DROP_CACHE {
         handle.sync_data().map_err(failed)?;
@@ -287,11 +286,8 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
 fn open_permitted(path: &Path, options: OpenOptions, permitted: Option<Identity>) -> Result<File, OpenError> {
     let file = File::open(path, options)?;
     if permitted.is_some() && file.identity() != permitted {
-        return Err(OpenError {
-            path: path.to_owned(),
-            source: std::io::Error::other("another file or device has replaced it since it was examined"),
-            only_direct_fails: false,
-        });
+        let error = std::io::Error::other("another file or device has replaced it since it was examined");
+        return Err(OpenError::new(path, error));
     }
     Ok(file)
 }
@@ -318,9 +314,10 @@ fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
             alignment,
         })
     };
-    for direction in [Direction::Read, Direction::Write]
-        .into_iter()
-        .filter(|d| stream.mix.includes(*d))
+    for direction in stream
+        .mix
+        .directions()
+        .filter(|direction| *direction != Direction::Trim)
     {
         check("blocks", stream.pattern.shortest_in(direction).0)?;
         check("blocks", stream.pattern.longest_in(direction).0)?;

@@ -12,9 +12,10 @@ use std::sync::atomic::AtomicU64;
 
 use ::engine::{Batch, Clock, Identity, OpenTree, Simulation};
 use model::access::SharedAccess;
-use model::plan::{DepthScope, FileWork, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
+use model::plan::{DepthScope, FileWork, Job, LatencyPoints, Pacing, Stream, Worker as WorkerPlan};
 use model::{Direction, Nanos};
 
+use super::batching::Batching;
 use super::bursts::Bursts;
 use super::errors::ErrorLog;
 use super::features::{Features, priorities};
@@ -50,7 +51,7 @@ const SPARE_WINDOWS: u64 = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Assignment<'plan> {
     pub(crate) job: &'plan Job,
-    pub(crate) worker: &'plan Plan,
+    pub(crate) worker: &'plan WorkerPlan,
     pub(crate) targets: &'plan [ReadyTarget],
     pub(crate) control: &'plan Arc<JobControl>,
     pub(crate) clock: Clock,
@@ -151,7 +152,12 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Box<Worke
             round: 0,
             path,
             one_at_a_time: choice.one_at_a_time,
-            batching: choice.batching(plan, &batches),
+            batching: Batching::new(
+                &plan.batching,
+                batches.submit,
+                batches.adapts,
+                choice.splits_stamps(plan),
+            ),
             pacing: PaceState {
                 gated: false,
                 next_due: Nanos::NEVER,
@@ -160,7 +166,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Box<Worke
             pools,
             boundary: Nanos(0),
             bursts: Bursts::from_plan(plan),
-            budget: Budget::OPEN,
+            budget: Budget::UNLIMITED,
             passes: assignment.job.stop.passes,
             // Verification recomputes writes pass by pass, so passes must repeat.
             repeats_draws: !assignment.job.stop.repeat_until_time
@@ -194,7 +200,7 @@ impl IssuePath {
     /// Chooses the fast path for streams that nothing delays, each with its own slots. They have no
     /// features, pacing, pauses or flushes. With `fill_device`, no operation may follow a write
     /// that finds no space.
-    fn choose(plan: &Plan, no_features: bool) -> IssuePath {
+    fn choose(plan: &WorkerPlan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == DepthScope::PerStream || plan.streams.len() == 1;
         let free = |stream: &Stream| {
             let is_delayed = stream.think.is_some() || flushes(&stream.sync) || stream.on_error.stop_when_full;

@@ -5,7 +5,7 @@ use model::content::Filler;
 use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::file_choice::FileChoice;
 use model::mix::Mix;
-use model::plan::{DepthScope, Stream, StreamTarget, TargetId, Worker as Plan};
+use model::plan::{DepthScope, Stream, StreamTarget, TargetId, Worker as WorkerPlan};
 use model::sequence::Sequence;
 use model::{Bytes, Direction, PerDirection};
 
@@ -90,7 +90,7 @@ fn sequence_and_set(
         })
     };
     if stream.replay.is_some() || stream.files.is_some() {
-        return Ok((Sequence::nothing(stream.mix), None));
+        return Ok((Sequence::empty(stream.mix), None));
     }
     let target = |id: &TargetId| &assignment.targets[id.0 as usize];
     match &stream.target {
@@ -126,7 +126,7 @@ fn filler_for(assignment: &Assignment<'_>, stream: &Stream, number: usize) -> Fi
 }
 
 /// Fills every buffer once, and drops fillers whose buffers then stay constant.
-pub(super) fn fill_buffers(pools: &[SlotPool], streams: &mut [LiveStream], plan: &Plan, engine: &mut dyn Engine) {
+pub(super) fn fill_buffers(pools: &[SlotPool], streams: &mut [LiveStream], plan: &WorkerPlan, engine: &mut dyn Engine) {
     let one_generator = matches!(plan.draws, GeneratorChoice::DiskSpd { .. });
     for pool in pools {
         for number in pool.streams.clone() {

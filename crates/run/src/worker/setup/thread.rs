@@ -1,14 +1,14 @@
 //! The thread of a worker: memory, processors, names, priorities, control group, user.
 
 use engine::sys;
-use model::plan::{Priority, Worker as Plan};
+use model::plan::{Priority, Worker as WorkerPlan};
 
 use crate::control_groups::ControlGroups;
 use crate::setup_error::SetupError;
 use crate::worker::features::priorities;
 
 /// Pins memory while the worker runs.
-pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::PinnedMemory>, SetupError> {
+pub(super) fn pin_memory(plan: &WorkerPlan) -> Result<Option<engine::PinnedMemory>, SetupError> {
     let bytes = plan.memory.pinned;
     if bytes.0 == 0 {
         return Ok(None);
@@ -21,7 +21,7 @@ pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::PinnedMemory>, Se
 }
 
 /// Binds the thread, and gives it its name, priorities, control group and user.
-pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), SetupError> {
+pub(super) fn place(plan: &WorkerPlan, control_groups: &ControlGroups) -> Result<(), SetupError> {
     let failed = |what: String| move |source| SetupError::Placement { what, source };
     let placement = &plan.placement;
     let mut cpus = placement.cpus.clone();
@@ -74,7 +74,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
 
 /// The I/O priority of the thread, if all operations share it and threads have one. Otherwise each
 /// operation has the priority of its file.
-fn common_priority(plan: &Plan) -> Option<Priority> {
+fn common_priority(plan: &WorkerPlan) -> Option<Priority> {
     if !sys::thread::SUPPORTS_IO_PRIORITY {
         return None;
     }
@@ -84,14 +84,18 @@ fn common_priority(plan: &Plan) -> Option<Priority> {
 }
 
 /// True if operations have their own I/O priorities.
-pub(super) fn has_own_priorities(plan: &Plan) -> bool {
+pub(super) fn has_own_priorities(plan: &WorkerPlan) -> bool {
     let streams_have_priorities =
         common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
-    streams_have_priorities || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())
+    streams_have_priorities
+        || plan
+            .streams
+            .iter()
+            .any(|stream| !priorities::priority_rules(stream).is_empty())
 }
 
 /// Every priority that some operation can have.
-fn all_priorities(plan: &Plan) -> impl Iterator<Item = Priority> {
+fn all_priorities(plan: &WorkerPlan) -> impl Iterator<Item = Priority> {
     plan.streams.iter().flat_map(|stream| {
         let rule_priorities = stream.priority_rules.iter().map(|rule| Priority {
             class: rule.class,

@@ -1,5 +1,8 @@
 //! The verification of a worker's streams.
 
+use std::io::Read as _;
+
+use engine::sys::file::open_without_waiting;
 use model::draws::GeneratorChoice;
 use model::plan::{Stream, Verify};
 
@@ -9,7 +12,7 @@ use crate::setup_error::SetupError;
 use crate::verify::Checker;
 use crate::verify::pool::CheckerPool;
 use crate::verify::state::Progress;
-use crate::worker::features::{StreamVerification, Verification, VerifySetup, load_state};
+use crate::worker::features::{StreamVerification, Verification, VerifySetup};
 
 impl Verification {
     /// The verification of the streams that have one. `slots` is the number of slots of the worker.
@@ -73,11 +76,16 @@ fn load_recorded_progress(verify: &Verify) -> Result<Option<Progress>, SetupErro
     if !verify.load_state {
         return Ok(None);
     }
-    let state = load_state(verify).map_err(|(path, source)| SetupError::State {
+    let path = verify.state_path();
+    let progress = open_without_waiting(&path).and_then(|mut file| {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Progress::from_bytes(&bytes)
+    });
+    progress.map(Some).map_err(|source| SetupError::State {
         path: path.display().to_string(),
         source,
-    });
-    state.map(Some)
+    })
 }
 
 /// Creates the checker threads, unless the worker checks by itself.
@@ -94,12 +102,11 @@ fn create_checkers<T: Send + 'static>(
     let checker = Checker::new(verify, number);
     let (buffers, length) = ((slots + threads) as usize, max_buffer(stream));
     let pool = CheckerPool::new(&checker, threads as usize, &verify.processors, buffers, length);
-    let pool = pool.map_err(|source| SetupError::Placement {
+    pool.map(Some).map_err(|source| SetupError::Placement {
         what: match verify.processors.is_empty() {
             true => format!("cannot start {threads} checker threads"),
             false => format!("cannot bind checker threads to the CPUs {:?}", verify.processors),
         },
         source,
-    });
-    pool.map(Some)
+    })
 }

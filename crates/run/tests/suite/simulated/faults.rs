@@ -12,9 +12,7 @@ fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
     tested_stream.pacing = Pacing::Together { rate: Rate::iops(4000) };
     let frozen = SimulatedDevice {
         host_pauses: vec![SimulatedPause::new(Nanos::secs(1), Nanos::millis(300))],
-        service: SimulatedService::Constant {
-            time_ns: Nanos::micros(10),
-        },
+        service: constant(Nanos::micros(10)),
         ..device()
     };
     let job = run_stream_on(frozen, Stop::after(Nanos::secs(2)), tested_stream);
@@ -34,9 +32,7 @@ fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
 fn a_stalled_device_shows_in_both_latencies() {
     let stalled = SimulatedDevice {
         stalls: vec![SimulatedPause::new(Nanos::secs(4), Nanos::secs(1))],
-        service: SimulatedService::Constant {
-            time_ns: Nanos::millis(1),
-        },
+        service: constant(Nanos::millis(1)),
         ..device()
     };
     let closed = stream().with(|closed| closed.depth = 32);

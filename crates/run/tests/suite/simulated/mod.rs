@@ -3,7 +3,7 @@
 mod faults;
 
 use crate::prelude::*;
-use crate::support::assert_near;
+use crate::support::{assert_near, constant};
 use model::access::Once;
 use model::event::Phase;
 use model::plan::{Control, Flow, LatencyTarget, Phases, Precision, Think, ThinkCount, TrackedMetric};
@@ -30,7 +30,7 @@ fn reads_and_writes(job: &JobResults) -> (u64, u64) {
 }
 
 fn one_server(time_ns: Nanos) -> SimulatedDevice {
-    device().with(|device| (device.servers, device.service) = (1, SimulatedService::Constant { time_ns }))
+    device().with(|device| (device.servers, device.service) = (1, constant(time_ns)))
 }
 
 #[test]
@@ -220,8 +220,7 @@ fn a_pass_touches_every_block_once() {
         Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = AtEnd::Finish)),
     ] {
         let tested_stream = stream().with(|stream| (stream.depth, stream.pattern.access) = (5, vec![access]));
-        let stop = Stop::after_passes(3);
-        let job = run_job(plan(small.clone(), stop, vec![worker(vec![tested_stream])]));
+        let job = run_stream_on(small.clone(), Stop::after_passes(3), tested_stream);
         assert_eq!(job.total().operations, 3 * 256);
     }
 }
@@ -356,9 +355,7 @@ fn each_stream_keeps_its_own_depth() {
 fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
     let inline = SimulatedDevice {
         inline: true,
-        service: SimulatedService::Constant {
-            time_ns: Nanos::micros(2),
-        },
+        service: constant(Nanos::micros(2)),
         ..device()
     };
     let tested_stream = stream().with(|stream| stream.depth = 32);
@@ -479,7 +476,7 @@ fn a_part_of_the_region_ends_a_job() {
     let small = device().with(|device| device.size = Bytes::mib(8));
     for (percent, operations) in [(50, 1024), (100, 2048), (250, 5120)] {
         let stop = Stop::default().with(|stop| stop.region_percent = Some(percent));
-        let job = run_job(plan(small.clone(), stop, vec![worker(vec![stream()])]));
+        let job = run_stream_on(small.clone(), stop, stream());
         assert_eq!(job.total().operations, operations, "{percent} %");
         assert_eq!(job.ended, Some(EndReason::Done));
     }
@@ -496,12 +493,7 @@ fn pauses_come_after_a_time_of_io_too() {
         let mut tested_stream = stream();
         tested_stream.think = Some(Think {
             after_ns: Some(Nanos::millis(1)),
-            pause_ns: Nanos::millis(9),
-            spin_ns: Nanos(0),
-            operations,
-            count: ThinkCount::Completed,
-            shifts_schedule: false,
-            cycles_each: 0,
+            ..Think::new(Nanos::millis(9), operations, ThinkCount::Completed)
         });
         let job = run_stream(Stop::after(Nanos::secs(2)), tested_stream);
         assert_near(job.total().operations as f64, expected, 0.02, &format!("{operations}"));

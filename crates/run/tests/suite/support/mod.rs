@@ -5,6 +5,8 @@
 #[cfg(target_os = "linux")]
 pub mod verified;
 
+use model::operation_log::LoggedOperation;
+
 use crate::prelude::*;
 
 /// A device that serves 32 operations at the same time, in 100 µs each.
@@ -12,11 +14,13 @@ pub fn device() -> SimulatedDevice {
     SimulatedDevice {
         size: Bytes::gib(1),
         servers: 32,
-        service: SimulatedService::Constant {
-            time_ns: Nanos::micros(100),
-        },
         ..SimulatedDevice::default()
     }
+}
+
+/// Every operation takes this long.
+pub fn constant(time_ns: Nanos) -> SimulatedService {
+    SimulatedService::Constant { time_ns }
 }
 
 /// Uniform random reads of 4 KiB at depth 1.
@@ -35,23 +39,23 @@ pub fn plan(device: SimulatedDevice, stop: Stop, workers: Vec<Worker>) -> Plan {
     let steps = vec![testing::step(vec![testing::job("job", stop, workers)])];
     Plan {
         grids: vec![
-            Grid {
-                length_ns: Nanos::millis(100),
-                scope: GridScope::Job,
-            },
-            Grid {
-                length_ns: Nanos::secs(1),
-                scope: GridScope::Stream,
-            },
+            Grid::new(Nanos::millis(100), GridScope::Job),
+            Grid::new(Nanos::secs(1), GridScope::Stream),
         ],
         ..testing::plan("test", vec![target], steps)
     }
 }
 
 /// Like [`plan`], but on a file or device.
-pub fn plan_on(path: &str, engine: EngineKind, stop: Stop, mut workers: Vec<Worker>) -> Plan {
+pub fn plan_on(path: impl AsRef<Path>, engine: EngineKind, stop: Stop, mut workers: Vec<Worker>) -> Plan {
     workers.iter_mut().for_each(|worker| worker.engine.kind = engine);
+    let path = path.as_ref().to_str().expect("a path in UTF-8");
     plan(device(), stop, workers).with(|plan| plan.targets[0] = testing::file(path))
+}
+
+/// A directory on a disk: `/tmp` may be in memory.
+pub fn create_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has created it")
 }
 
 /// Executes a plan.
@@ -84,6 +88,17 @@ pub const QUEUE: EngineKind = if cfg!(windows) {
 pub fn run_job(plan: Plan) -> JobResults {
     let (mut results, _) = try_run(plan).expect("the plan can run");
     results.steps.remove(0).jobs.remove(0)
+}
+
+/// Executes a plan as [`run_job`] does. Also returns the operations of the job.
+pub fn run_logged(mut plan: Plan) -> (JobResults, Vec<LoggedOperation>) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("log.csv");
+    plan.steps[0].jobs[0].operation_log = Some(path.display().to_string());
+    let job = run_job(plan);
+    let text = fs::read_to_string(path).expect("the log exists");
+    let parse = |line: &str| LoggedOperation::parse(line).unwrap_or_else(|| panic!("{line}"));
+    (job, text.lines().skip(1).map(parse).collect())
 }
 
 /// Fails unless the relative error is below a limit.

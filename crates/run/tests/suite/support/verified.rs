@@ -4,6 +4,7 @@ use std::os::unix::fs::FileExt;
 
 use model::access::{Once, OnceMethod, PositionSharing, Uniform};
 use model::draws::Reduction;
+use model::operation_log::LoggedOperation;
 use model::plan::Consent;
 use model::results::WorkerResults;
 use testbed::Unavailable;
@@ -70,8 +71,7 @@ impl VerifiedFile {
     pub fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut tested_worker = worker(vec![stream]);
         tested_worker.draws = GeneratorChoice::fio(0x89, 1);
-        let file = self.file.to_str().unwrap();
-        let mut plan = plan_on(file, EngineKind::Psync, stop, vec![tested_worker]);
+        let mut plan = plan_on(&self.file, EngineKind::Psync, stop, vec![tested_worker]);
         // The file exists already, and may be overwritten.
         plan.target_rules.consent = Consent::Implied;
         plan
@@ -84,13 +84,9 @@ impl VerifiedFile {
     /// Runs a stream. Returns its results, and a letter for the direction of each operation, in
     /// order of completion.
     pub fn run_logged(&self, stop: Stop, stream: Stream) -> (JobResults, String) {
-        let log = self.directory.path().join("log");
-        let mut plan = self.plan(stop, stream);
-        plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
-        let job = run_job(plan);
-        let text = fs::read_to_string(log).unwrap();
-        let direction = |line: &str| line.split(',').nth(3).and_then(|word| word.chars().next()).unwrap();
-        (job, text.lines().skip(1).map(direction).collect())
+        let (job, operations) = super::run_logged(self.plan(stop, stream));
+        let letter = |operation: &LoggedOperation| &operation.direction.map_or("flush", Direction::word)[..1];
+        (job, operations.iter().map(letter).collect())
     }
 
     /// Writes the file with fio.

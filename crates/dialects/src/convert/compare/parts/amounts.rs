@@ -154,21 +154,21 @@ fn visits_each_byte_once(stream: &Stream) -> bool {
 
 /// The operations of a worker until its counts end it.
 #[derive(Clone, Copy, Debug)]
-struct Issued {
+struct IssuedAmount {
     operations: f64,
     bytes: f64,
     /// No random number decides them.
     is_exact: bool,
 }
 
-impl Issued {
+impl IssuedAmount {
     fn describe(&self) -> String {
         let about = if self.is_exact { "" } else { "about " };
         let size = words::format_size(self.bytes.round() as u64);
         format!("{about}{:.0} operations, {size}, by each worker", self.operations)
     }
 
-    fn is_near(&self, other: &Issued) -> bool {
+    fn is_near(&self, other: &IssuedAmount) -> bool {
         let tolerance = match self.is_exact && other.is_exact {
             true => 1e-9,
             false => ESTIMATE_TOLERANCE,
@@ -200,13 +200,13 @@ fn is_unlimited(at: &StreamContext<'_>) -> bool {
 
 /// What a worker issues on targets of this size; `None` if no count ends it, or the number is
 /// unknown.
-fn issued(at: &StreamContext<'_>, size: u64) -> Option<Issued> {
+fn issued(at: &StreamContext<'_>, size: u64) -> Option<IssuedAmount> {
     let stop = multiply_rounds(at.job.stop);
     let repeats = stop.repeat_until_time && stop.after_ns.is_some();
     amount(at, &stop, size).filter(|_| !repeats)
 }
 
-fn amount(at: &StreamContext<'_>, stop: &Stop, size: u64) -> Option<Issued> {
+fn amount(at: &StreamContext<'_>, stop: &Stop, size: u64) -> Option<IssuedAmount> {
     let (worker, stream) = (at.worker, at.stream);
     let is_alike = |other: &Stream| {
         other.pattern == stream.pattern && other.mix == stream.mix && other.region.length == stream.region.length
@@ -237,7 +237,7 @@ fn amount(at: &StreamContext<'_>, stop: &Stop, size: u64) -> Option<Issued> {
         .chain(of_passes)
         .chain(stop.operations.map(|count| count as f64));
     let operations = counts.min_by(f64::total_cmp)?;
-    Some(Issued {
+    Some(IssuedAmount {
         operations,
         bytes: operations * length,
         is_exact,

@@ -9,8 +9,8 @@ use model::content::Content;
 use model::draws::GeneratorChoice;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    CatchUp, Control, CpuWork, DepthScope, Dialect, EngineKind, LatencyPoints, LookupCall, Mapping, Pacing, Process,
-    Rate, RateUnit, Stream, ThinkCount, Verify, Worker, WriteThrough,
+    CatchUp, Control, CpuWork, DepthScope, Dialect, EngineKind, LatencyPoints, Mapping, Pacing, Process, Rate,
+    RateUnit, Stream, ThinkCount, Verify, Worker, WriteThrough,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -47,7 +47,7 @@ pub(super) fn text_if(condition: bool, text: &str) -> String {
     if condition { text.to_owned() } else { String::new() }
 }
 
-fn equivalent_if(condition: bool) -> Impact {
+pub(super) fn equivalent_if(condition: bool) -> Impact {
     if condition { Equivalent } else { Lost }
 }
 
@@ -88,11 +88,6 @@ pub(super) fn describe_ends_jobs(at: &StreamContext<'_>, _: &StreamContext<'_>) 
     )
 }
 
-pub(super) fn describe_ends_workers(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
-    let ends = at.job.ends_with.workers && wanted.job.workers.len() > 1;
-    text_if(ends, "the first worker that ends stops the others")
-}
-
 pub(super) fn describe_failure(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let ends = &at.job.ends_with;
     let ends = [
@@ -115,20 +110,6 @@ pub(super) fn describe_failure(at: &StreamContext<'_>, _: &StreamContext<'_>) ->
 pub(super) fn describe_control_rules(at: &StreamContext<'_>, is_kind: fn(&Control) -> bool) -> String {
     let rules = at.job.control.iter().filter(|rule| is_kind(rule));
     rules.map(words::describe_control).collect::<Vec<_>>().join("; ")
-}
-
-pub(super) fn describe_polling(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    let percent = at.worker.engine.poll_percent;
-    text_if(percent != 100, &format!("{percent} % of the operations are polled"))
-}
-
-pub(super) fn describe_stat_call(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    match at.worker.engine.lookup_call {
-        LookupCall::Stat => "stat",
-        LookupCall::Lstat => "lstat",
-        LookupCall::Statx => "statx",
-    }
-    .into()
 }
 
 pub(super) fn describe_cpu_work(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -206,7 +187,7 @@ pub(super) fn compare_weights(pair: &Pair<'_>) -> Difference {
     }
     let shares = |worker: &Worker| {
         let amounts = match worker.streams.len() == count {
-            true => shares::amounts(&worker.streams),
+            true => shares::stream_shares(&worker.streams),
             false => vec![1.0; count],
         };
         let all: f64 = amounts.iter().sum();
@@ -263,10 +244,6 @@ pub(super) fn describe_cpus(at: &StreamContext<'_>, _: &StreamContext<'_>) -> St
         [] => "no binding".into(),
         list => format!("bound to {}", words::format_cpus(list)),
     }
-}
-
-pub(super) fn cpus_impact(pair: &Pair<'_>) -> Impact {
-    equivalent_if(pair.wanted.worker.placement.cpus.is_empty())
 }
 
 pub(super) fn describe_latency(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -326,7 +303,7 @@ fn common_directions(pair: &Pair<'_>) -> Vec<Direction> {
 }
 
 /// Compares a part of the pattern direction by direction.
-fn compare_by_direction(pair: &Pair<'_>, describe: fn(&Stream, Direction) -> String) -> Difference {
+pub(super) fn compare_by_direction(pair: &Pair<'_>, describe: fn(&Stream, Direction) -> String) -> Difference {
     let common = common_directions(pair);
     let first = *common.first()?;
     let words = |stream: &Stream| {
@@ -336,16 +313,6 @@ fn compare_by_direction(pair: &Pair<'_>, describe: fn(&Stream, Direction) -> Str
         })
     };
     difference_if(words(pair.wanted.stream), words(pair.got.stream), |words| words)
-}
-
-pub(super) fn compare_access(pair: &Pair<'_>) -> Difference {
-    compare_by_direction(pair, words::describe_access)
-}
-
-pub(super) fn compare_sizes(pair: &Pair<'_>) -> Difference {
-    compare_by_direction(pair, |stream, direction| {
-        words::format_sizes(&stream.pattern.sizes[direction])
-    })
 }
 
 pub(super) fn compare_positions(pair: &Pair<'_>) -> Difference {
@@ -389,23 +356,14 @@ pub(super) fn compare_whole_blocks(pair: &Pair<'_>) -> Difference {
 
 /// The content of writes. Verified writes have their own content.
 pub(super) fn describe_content(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
-    match wanted.writes() && wanted.stream.verify.is_none() {
-        true => words::describe_content(&at.stream.content),
-        false => String::new(),
-    }
+    let is_compared = wanted.writes() && wanted.stream.verify.is_none();
+    text_if(is_compared, &words::describe_content(&at.stream.content))
 }
 
 pub(super) fn content_impact(pair: &Pair<'_>) -> Impact {
     let is_fresh =
         |at: &StreamContext<'_>| matches!(at.stream.content, Content::Fresh | Content::Drawn | Content::Stamped);
     equivalent_if(is_fresh(&pair.wanted) && is_fresh(&pair.got))
-}
-
-pub(super) fn describe_direct(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    match at.stream.cache.direct {
-        true => "bypassing the page cache".into(),
-        false => "through the page cache".into(),
-    }
 }
 
 pub(super) fn describe_write_through(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {

@@ -1,91 +1,56 @@
 //! Options that other tests cover.
 
-/// Options that affect the program and not the plan, each with the test that covers it, and its
-/// file.
-pub const ELSEWHERE: &[(&str, &str, &str)] = &[
+/// Options that affect the program and not the plan: the file and the test that cover them, then
+/// their names.
+pub const ELSEWHERE: &[(&str, &str, &[&str])] = &[
     (
-        "num_range",
         "crates/dialects/tests/suite/fio/effects.rs",
         "every_message_depends_on_its_option",
+        &["num_range"],
     ),
     (
-        "unique_filename",
         "crates/fathom/tests/fleet/clients.rs",
         "file_names_follow_the_job",
+        &["unique_filename"],
     ),
     (
-        "exec_prerun",
         "crates/fathom/tests/fio/endings.rs",
         "commands_of_a_job_need_permission",
+        &["exec_prerun", "exec_postrun"],
     ),
     (
-        "exec_postrun",
-        "crates/fathom/tests/fio/endings.rs",
-        "commands_of_a_job_need_permission",
-    ),
-    (
-        "filetype",
         "crates/dialects/tests/suite/fio/lowering.rs",
         "files_must_have_the_given_type",
+        &["filetype"],
     ),
     (
-        "allow_mounted_write",
         "crates/fathom/tests/fio/endings.rs",
         "a_mounted_device_is_never_written_to",
+        &["allow_mounted_write"],
     ),
     (
-        "log_hist_coarseness",
         "crates/fathom/tests/fio/logs.rs",
         "each_window_has_a_log_line",
+        &["log_hist_coarseness", "log_window_value", "log_alternate_epoch"],
     ),
     (
-        "log_window_value",
-        "crates/fathom/tests/fio/logs.rs",
-        "each_window_has_a_log_line",
-    ),
-    (
-        "log_alternate_epoch",
-        "crates/fathom/tests/fio/logs.rs",
-        "each_window_has_a_log_line",
-    ),
-    (
-        "log_prio",
         "crates/fathom/tests/fio/logs.rs",
         "each_operation_has_a_log_line",
+        &["log_prio", "log_issue_time", "log_offset"],
     ),
     (
-        "log_issue_time",
-        "crates/fathom/tests/fio/logs.rs",
-        "each_operation_has_a_log_line",
-    ),
-    (
-        "log_offset",
-        "crates/fathom/tests/fio/logs.rs",
-        "each_operation_has_a_log_line",
-    ),
-    (
-        "per_job_logs",
         "crates/fathom/tests/fio/logs.rs",
         "options_choose_the_log_files",
+        &["per_job_logs", "disable_bw_measurement"],
     ),
     (
-        "disable_bw_measurement",
-        "crates/fathom/tests/fio/logs.rs",
-        "options_choose_the_log_files",
-    ),
-    (
-        "log_store_compressed",
         "crates/fathom/tests/fio/logs.rs",
         "compressed_logs_can_be_inflated",
+        &["log_store_compressed"],
     ),
     (
-        "log_alternate_epoch_clock_id",
         "crates/fathom/tests/fio/logs.rs",
         "log_and_job_times_use_the_requested_clock",
-    ),
-    (
-        "job_start_clock_id",
-        "crates/fathom/tests/fio/logs.rs",
-        "log_and_job_times_use_the_requested_clock",
+        &["log_alternate_epoch_clock_id", "job_start_clock_id"],
     ),
 ];

@@ -6,7 +6,7 @@ use model::histogram::bucket_low;
 use model::results::{Point, Window, WindowLatency, WindowSeries};
 use model::{Direction, Nanos};
 
-use super::super::bins::{BINS, bin_index};
+use super::super::bins::{BIN_COUNT, bin_index};
 use super::super::samples;
 use super::{Entry, LogFile, LogKind, Source, WindowValue, direction_number};
 
@@ -177,7 +177,7 @@ pub(super) fn write_histograms(file: &LogFile, length: Nanos, out: &mut dyn Writ
 
 /// The counts of fio's bins, with 2^`coarseness` neighbours merged.
 fn coarsen_buckets(buckets: &[(u32, u64)], coarseness: u32) -> Vec<u64> {
-    let mut counts = vec![0; BINS >> coarseness];
+    let mut counts = vec![0; BIN_COUNT >> coarseness];
     for (bucket, count) in buckets {
         counts[bin_index(bucket_low(*bucket as usize)) >> coarseness] += count;
     }

@@ -84,7 +84,7 @@ impl FleetRun<'_> {
         own: &mut Option<Results>,
         gathering: &mut Gathering<'_>,
     ) -> RankFacts {
-        let peer = &self.coordinator.peers[number + self.coordinator.first_process() as usize];
+        let peer = self.coordinator.peer(number as u32);
         let to_our_clock = |at_ns: u64| at_ns.wrapping_add_signed(-peer.clock_offset_ns);
         let start = agreed.first().copied().flatten().unwrap_or_default();
         let (results, ended_ns) = match agent.end.take() {
@@ -109,9 +109,7 @@ impl FleetRun<'_> {
             .zip(agreed)
             .filter_map(|(began, agreed)| Some(to_our_clock((*began)?).wrapping_sub((*agreed)?.0) as i64));
         RankFacts {
-            host: self
-                .coordinator
-                .host_name(number as u32 + self.coordinator.first_process()),
+            host: self.coordinator.host_of_rank(number as u32).name.clone(),
             machine,
             clock_ahead_ns: peer.clock_offset_ns,
             round_trip_ns: peer.round_trip,
@@ -133,15 +131,12 @@ impl FleetRun<'_> {
         let mut results = nothing_measured(self.shares[number].plan.clone(), &self.context.clock);
         for (step, partial_results) in results.steps.iter_mut().zip(&mut rank.partial_results) {
             if let Some(partial_results) = partial_results.take() {
-                *step = partial_results.cut_short();
+                *step = partial_results.into_interrupted();
             }
         }
         results.hosts = vec![HostResults {
             environment: Environment {
-                host: self
-                    .coordinator
-                    .host_facts(number as u32 + self.coordinator.first_process())
-                    .clone(),
+                host: self.coordinator.host_of_rank(number as u32).clone(),
                 ..Environment::default()
             },
             started_unix_ns: unix_now_ns(),

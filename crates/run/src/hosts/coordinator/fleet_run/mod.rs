@@ -32,7 +32,7 @@ use publish::Publisher;
 /// Minimum time between the agreement on a start time and the start. A message takes less.
 const START_MARGIN: Nanos = Nanos::millis(20);
 /// A rank that sends nothing for this long is late, because heartbeats come every second.
-const LATE_AFTER: Duration = Duration::from_millis(2500);
+const LATE_TIMEOUT: Duration = Duration::from_millis(2500);
 /// How long a rank may take to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(45);
 /// Upper limit of the events that wait to be published.
@@ -107,14 +107,12 @@ pub(super) struct FleetRun<'a> {
 impl<'a> FleetRun<'a> {
     pub(super) fn new(coordinator: &'a Coordinator, shares: &'a [Share], context: RunContext<'a>) -> FleetRun<'a> {
         let steps = shares.first().map_or(0, |share| share.plan.steps.len());
-        let rank = |rank: usize| AgentState {
+        let rank = |rank: u32| AgentState {
             ready: None,
             began: vec![None; steps],
             partial_results: vec![None; steps],
             end: None,
-            lost: coordinator.peers[rank + coordinator.first_process() as usize]
-                .lost_reason
-                .clone(),
+            lost: coordinator.peer(rank).lost_reason.clone(),
             last_message: Instant::now(),
         };
         FleetRun {
@@ -123,7 +121,7 @@ impl<'a> FleetRun<'a> {
             shifts: shifts(shares),
             context,
             state: Mutex::new(FleetState {
-                ranks: (0..shares.len()).map(rank).collect(),
+                ranks: (0..shares.len() as u32).map(rank).collect(),
                 events: VecDeque::new(),
                 agreed: vec![None; steps],
                 barrier: Barrier::new(shares.len()),
@@ -241,7 +239,7 @@ impl<'a> FleetRun<'a> {
             }
         }
         let has_passed = |since: Option<Instant>, timeout| since.is_some_and(|at: Instant| at.elapsed() > timeout);
-        let grace = self.coordinator.comm.grace();
+        let grace = self.coordinator.comm.grace_period();
         let grace_is_over = grace.is_some_and(|grace| has_passed(*interrupted, grace));
         if has_passed(state.stop_sent, STOP_TIMEOUT) || grace_is_over {
             give_up(state, &|_| true, "the host did not stop when requested");
@@ -342,28 +340,20 @@ impl<'a> FleetRun<'a> {
             }
             state = self.wait_for_change(state);
         }
-        let slowest = self
-            .coordinator
-            .peers
-            .iter()
-            .map(|peer| peer.round_trip)
-            .max()
-            .unwrap_or_default();
+        let round_trips = self.coordinator.peers.iter().map(|peer| peer.round_trip);
+        let slowest = round_trips.max().unwrap_or_default();
         let at = self.context.clock.now() + START_MARGIN.max(Nanos(slowest.0 * 4));
         state.agreed[step as usize] = Some(at);
         drop(state);
         for rank in u32::from(self.coordinator.has_own_rank)..self.shares.len() as u32 {
-            let ahead = self.coordinator.peers[(rank + self.coordinator.first_process()) as usize].clock_offset_ns;
+            let ahead = self.coordinator.peer(rank).clock_offset_ns;
             let at_ns = at.0.wrapping_add_signed(ahead);
-            let cancelled_jobs = cancelled_jobs.to_vec();
-            self.coordinator.send(
-                rank,
-                &ToAgent::Begin {
-                    step,
-                    at_ns,
-                    cancelled_jobs,
-                },
-            );
+            let begin = ToAgent::Begin {
+                step,
+                at_ns,
+                cancelled_jobs: cancelled_jobs.to_vec(),
+            };
+            self.coordinator.send(rank, &begin);
         }
         Some(at)
     }
@@ -435,7 +425,7 @@ impl<'a> FleetRun<'a> {
                     }
                     Event::Snapshot { step, results, .. } => journal().write_step(step, &results),
                     event => {
-                        let left: Vec<u32> = self.remaining_ranks();
+                        let left = self.remaining_ranks();
                         self.publish_event(0, event, &left, &mut published, watcher);
                     }
                 }

@@ -3,7 +3,7 @@
 use model::event::{Event, RankFigures, RankProgress, RankState as PublishedState};
 use model::finding::{Finding, Severity};
 
-use super::{AgentEnd, AgentState, FleetRun, LATE_AFTER};
+use super::{AgentEnd, AgentState, FleetRun, LATE_TIMEOUT};
 use crate::error::RunError;
 use crate::hosts::intervals::IntervalMerger;
 
@@ -42,14 +42,13 @@ impl FleetRun<'_> {
         }
     }
 
-    /// The published state of a rank.
     fn published_state(&self, (number, rank): (usize, &AgentState)) -> PublishedState {
         let is_other = !self.coordinator.has_own_rank || number > 0;
         let has_begun = |began: &Vec<Option<u64>>| began.iter().any(Option::is_some);
         match (&rank.lost, &rank.end) {
             (_, Some(AgentEnd::Done { .. })) => PublishedState::Ended,
             (Some(_), _) | (_, Some(AgentEnd::Failed(_))) => PublishedState::Lost,
-            (None, None) if is_other && rank.last_message.elapsed() > LATE_AFTER => PublishedState::Late,
+            (None, None) if is_other && rank.last_message.elapsed() > LATE_TIMEOUT => PublishedState::Late,
             (None, None) if has_begun(&rank.began) => PublishedState::Running,
             (None, None) if rank.ready.is_some() => PublishedState::Ready,
             (None, None) => PublishedState::Preparing,
@@ -94,7 +93,7 @@ impl FleetRun<'_> {
         Event::Rank(Box::new(RankProgress {
             rank,
             rank_count: self.shares.len() as u32,
-            host: self.coordinator.host_name(rank + self.coordinator.first_process()),
+            host: self.coordinator.host_of_rank(rank).name.clone(),
             state,
             figures,
         }))
@@ -109,12 +108,7 @@ impl FleetRun<'_> {
         published: &mut Publisher,
         watcher: &mut dyn FnMut(Event),
     ) {
-        let with_host = |target: String| {
-            format!(
-                "{}: {target}",
-                self.coordinator.host_name(rank + self.coordinator.first_process())
-            )
-        };
+        let with_host = |target: String| format!("{}: {target}", self.coordinator.host_of_rank(rank).name);
         match event {
             Event::Interval(interval) => {
                 let Some((shift, job)) = self.fleet_job(rank, interval.step, interval.job) else {

@@ -16,12 +16,7 @@ const RULES: [(&str, Rule); 5] = [
 pub(super) fn find(view: &View, signatures: &mut Vec<Signature>) {
     for (name, rule) in RULES {
         if rule(view).unwrap_or(false) {
-            signatures.push(Signature {
-                kind: SignatureKind::Database,
-                name,
-                offset: 0,
-                label: None,
-            });
+            signatures.push(Signature::new(SignatureKind::Database, name, 0, None));
         }
     }
 }

@@ -45,12 +45,13 @@ fn find_ext(view: &View) -> Option<Signature> {
     } else {
         "ext2"
     };
-    Some(Signature {
-        kind: SignatureKind::FileSystem,
+    let label = view.label(EXT_SUPERBLOCK + 120, 16);
+    Some(Signature::new(
+        SignatureKind::FileSystem,
         name,
-        offset: EXT_SUPERBLOCK + 56,
-        label: view.label(EXT_SUPERBLOCK + 120, 16),
-    })
+        EXT_SUPERBLOCK + 56,
+        label,
+    ))
 }
 
 /// Checks the fields of the BIOS parameter block (Microsoft's FAT specification). Many tools write
@@ -77,10 +78,6 @@ fn find_fat(view: &View) -> Option<Signature> {
     // FAT32 has no root directory of fixed size and no 16-bit table length.
     let is_32 = view.little_u16(17)? == 0 && view.little_u16(22)? == 0;
     let label = view.label(if is_32 { 71 } else { 43 }, 11);
-    Some(Signature {
-        kind: SignatureKind::FileSystem,
-        name: "FAT",
-        offset: 0,
-        label: label.filter(|label| label != "NO NAME"),
-    })
+    let label = label.filter(|label| label != "NO NAME");
+    Some(Signature::new(SignatureKind::FileSystem, "FAT", 0, label))
 }

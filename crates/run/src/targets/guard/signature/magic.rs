@@ -166,22 +166,13 @@ pub(super) fn find(view: &View, signatures: &mut Vec<Signature>) {
         let Some(offset) = offset.filter(|offset| view.has(*offset, magic.bytes)) else {
             continue;
         };
-        signatures.push(Signature {
-            kind: magic.kind,
-            name: magic.name,
-            offset,
-            label: magic.label.and_then(|(offset, length)| view.label(offset, length)),
-        });
+        let label = magic.label.and_then(|(offset, length)| view.label(offset, length));
+        signatures.push(Signature::new(magic.kind, magic.name, offset, label));
     }
     for page in [4096, 8192, 16384, 32768, 65536] {
         for (name, bytes) in SWAP {
             if view.has(page - 10, bytes) {
-                signatures.push(Signature {
-                    kind: Swap,
-                    name,
-                    offset: page - 10,
-                    label: view.label(1024 + 28, 16),
-                });
+                signatures.push(Signature::new(Swap, name, page - 10, view.label(1024 + 28, 16)));
             }
         }
     }

@@ -11,12 +11,7 @@ pub(super) fn find(view: &View, signatures: &mut Vec<Signature>) {
             || signature.offset < 512 && matches!(signature.kind, SignatureKind::FileSystem | SignatureKind::Encrypted)
     });
     if !explained && has_entries(view).unwrap_or(false) {
-        signatures.push(Signature {
-            kind: SignatureKind::PartitionTable,
-            name: "MBR",
-            offset: 510,
-            label: None,
-        });
+        signatures.push(Signature::new(SignatureKind::PartitionTable, "MBR", 510, None));
     }
 }
 

@@ -50,6 +50,17 @@ pub enum SignatureKind {
     Database,
 }
 
+impl Signature {
+    fn new(kind: SignatureKind, name: &'static str, offset: u64, label: Option<String>) -> Signature {
+        Signature {
+            kind,
+            name,
+            offset,
+            label,
+        }
+    }
+}
+
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name;

@@ -16,18 +16,15 @@ fn find_lvm(view: &View) -> Option<Signature> {
             && view.has(offset + 24, b"LVM2 001")
             && view.has(offset + 8, &(offset / 512).to_le_bytes())
     })?;
-    Some(Signature {
-        kind: SignatureKind::VolumeManager,
-        name: "LVM physical",
-        offset,
-        label: None,
-    })
+    let kind = SignatureKind::VolumeManager;
+    Some(Signature::new(kind, "LVM physical", offset, None))
 }
 
 /// Finds superblocks of md (linux/include/uapi/linux/raid/md_p.h). Version 1.1 is at the beginning,
 /// 1.2 at 4 KiB, 1.0 and 0.90 near the end.
 fn find_raid(view: &View) -> Option<Signature> {
     const MAGIC: u32 = 0xa92b_4efc;
+    let found = |offset, label| Signature::new(SignatureKind::Raid, "Linux RAID", offset, label);
     let sectors = view.size / 512;
     let version_1 = [
         Some(0),
@@ -36,12 +33,7 @@ fn find_raid(view: &View) -> Option<Signature> {
     ];
     for offset in version_1.into_iter().flatten() {
         if view.little_u32(offset) == Some(MAGIC) && view.little_u32(offset + 4) == Some(1) {
-            return Some(Signature {
-                kind: SignatureKind::Raid,
-                name: "Linux RAID",
-                offset,
-                label: view.label(offset + 32, 32),
-            });
+            return Some(found(offset, view.label(offset + 32, 32)));
         }
     }
     let offset = (view.size & !0xffff).checked_sub(0x1_0000)?;
@@ -51,12 +43,7 @@ fn find_raid(view: &View) -> Option<Signature> {
     let minor = [view.little_u32(offset + 8), view.big_u32(offset + 8)];
     let matches =
         (0..2).any(|order| (magic[order], version[order]) == (Some(MAGIC), Some(0)) && minor[order] == Some(90));
-    matches.then_some(Signature {
-        kind: SignatureKind::Raid,
-        name: "Linux RAID",
-        offset,
-        label: None,
-    })
+    matches.then(|| found(offset, None))
 }
 
 /// Finds one of four labels of 256 KiB, two at each end. See ZFS On-Disk Specification, chapter 1.
@@ -73,12 +60,8 @@ fn find_zfs(view: &View) -> Option<Signature> {
                 || view.has(*offset, &[0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c])
         };
         let offset = slots.into_iter().find(is_uberblock)?;
-        Some(Signature {
-            kind: SignatureKind::VolumeManager,
-            name: "ZFS",
-            offset,
-            label: pool_name(view.at(label + (16 << 10), 112 << 10)?),
-        })
+        let pool = pool_name(view.at(label + (16 << 10), 112 << 10)?);
+        Some(Signature::new(SignatureKind::VolumeManager, "ZFS", offset, pool))
     })
 }
 

@@ -1,15 +1,13 @@
 //! Checks read data, in the worker or in threads. Reports mismatches, writes dumps, and saves state
 //! for a later check.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use engine::Slot;
-use engine::sys::file::open_without_waiting;
 use model::Direction;
 use model::draws::Purpose;
 use model::mismatch::dump_path;
-use model::plan::Verify;
 use model::results::{Failure, MAX_MISMATCHES};
 
 use super::{EndedOperation, Progress, SlotRecord, StreamVerification, Verification};
@@ -178,15 +176,4 @@ fn write_dumps(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, bl
     let filler = io.streams[record.stream as usize].filler.as_ref();
     stream.checker.fill_expected(&mut expected, block, filler);
     let _ = write(file("expected"), &expected);
-}
-
-/// Loads the state of an earlier run. An error contains the path.
-pub(crate) fn load_state(verify: &Verify) -> Result<Progress, (PathBuf, io::Error)> {
-    let path = verify.state_path();
-    let read = open_without_waiting(&path).and_then(|mut file| {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Progress::from_bytes(&bytes)
-    });
-    read.map_err(|error| (path, error))
 }

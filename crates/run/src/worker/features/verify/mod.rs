@@ -18,11 +18,10 @@ use crate::worker::io_loop::{Budget, IoLoop};
 use crate::worker::slots::SlotRecord;
 use crate::worker::stream::LiveStream;
 
-pub(crate) use check::load_state;
 pub(crate) use stream::{StreamVerification, VerifySetup};
 
 /// Where an operation is queued: a slot pool, a stream, and a free slot of the pool.
-type Place = (usize, usize, Slot);
+type SlotPlace = (usize, usize, Slot);
 
 /// A request for a whole block.
 fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
@@ -129,7 +128,7 @@ impl Verification {
     }
 
     /// Queues a read or trim of a block of the backlog, if due. False if none is due.
-    pub(super) fn issue_backlog(&mut self, io: &mut IoLoop, files: &mut Files, place: Place) -> bool {
+    pub(super) fn issue_backlog(&mut self, io: &mut IoLoop, files: &mut Files, place: SlotPlace) -> bool {
         let (_, stream_index, _) = place;
         let Some(stream) = &mut self.streams[stream_index] else {
             return false;
@@ -139,7 +138,7 @@ impl Verification {
     }
 
     /// Queues a read of the oldest written block. `None` if there is none now.
-    fn read_back(&mut self, io: &mut IoLoop, files: &mut Files, (pool, stream_index, slot): Place) -> Option<()> {
+    fn read_back(&mut self, io: &mut IoLoop, files: &mut Files, (pool, stream_index, slot): SlotPlace) -> Option<()> {
         if self.reading_back {
             self.recompute(io, stream_index);
         }
@@ -156,13 +155,18 @@ impl Verification {
     }
 
     /// Discards a written block. `None` if none is due.
-    fn trim_written(&mut self, io: &mut IoLoop, files: &mut Files, (pool, stream_index, slot): Place) -> Option<()> {
+    fn trim_written(
+        &mut self,
+        io: &mut IoLoop,
+        files: &mut Files,
+        (pool, stream_index, slot): SlotPlace,
+    ) -> Option<()> {
         let stream = self.streams[stream_index].as_mut()?;
         stream.take_due_trim().then_some(())?;
         let file = stream.history.next_file_to_trim()?;
         let file = files.open(io, stream_index, file)?;
-        let (note, block) = stream.history.take_to_trim()?;
-        stream.tags[slot.0 as usize] = SlotTag::Trim(note);
+        let (write_id, block) = stream.history.take_to_trim()?;
+        stream.tags[slot.0 as usize] = SlotTag::Trim(write_id);
         stream.has_just_read = false;
         let request = request_for(block, slot, file, Action::Trim);
         files.queue_unscheduled(io, pool, stream_index, request);
@@ -209,7 +213,7 @@ impl Verification {
             set.uncount_last();
         }
         io.streams[stream_index].idle_pass = false;
-        io.spend(operation.length);
+        io.spend_budget(operation.length);
         Some(may_skip_more)
     }
 
@@ -347,9 +351,14 @@ impl Verification {
     /// recompute their writes.
     fn begin_reading_back(&mut self, io: &mut IoLoop) {
         self.reading_back = true;
-        (io.winding_down, io.budget) = (false, Budget::OPEN);
+        (io.winding_down, io.budget) = (false, Budget::UNLIMITED);
         io.streams.iter().for_each(LiveStream::drop_caches);
-        if self.streams.iter().flatten().any(|stream| stream.replayed.is_some()) {
+        if self
+            .streams
+            .iter()
+            .flatten()
+            .any(|stream| stream.recomputation.is_some())
+        {
             io.restart_streams(None);
         }
     }

@@ -5,7 +5,7 @@ use engine::Slot;
 use model::Nanos;
 use model::content::Filler;
 use model::draws::{Draws, GeneratorChoice, Purpose};
-use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker as Plan};
+use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker as WorkerPlan};
 use model::sequence::Operation;
 
 use super::{EndedOperation, MAX_RECOMPUTED_IN_A_ROW, Progress, SlotRecord, SlotTag};
@@ -36,9 +36,9 @@ pub(crate) struct StreamVerification {
     /// Remaining blocks of the current trim batch.
     trims_left: u64,
     /// Writes are recorded in the history; otherwise they are recomputed, or not verified at all.
-    remembers: bool,
+    records_writes: bool,
     /// Writes since the stream restarted, if they are recomputed.
-    pub(super) replayed: Option<Replayed>,
+    pub(super) recomputation: Option<Recomputation>,
     /// The progress of the writes, for a later check.
     pub(super) progress: Option<Progress>,
     /// The progress in an earlier run; only that is checked.
@@ -49,7 +49,7 @@ pub(crate) struct StreamVerification {
 
 /// Progress of recomputing the writes of a stream.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Replayed {
+pub(super) struct Recomputation {
     /// The number of writes issued since the stream restarted.
     issued: u64,
     /// The number of recomputed writes among them.
@@ -71,13 +71,13 @@ pub(crate) struct VerifySetup {
 
 impl StreamVerification {
     /// The verification of a stream.
-    pub(crate) fn new(plan: &Plan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
+    pub(crate) fn new(plan: &WorkerPlan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
         let single_pass = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let visits_once = stream.pattern.access.iter().all(model::access::Access::visits_once);
         // Without writes there is no flush, so all data of an earlier process counts.
         let flushed_only = verify.flushed_only && !verify.only;
         let reads_back = verify.after_writes || verify.backlog > 0;
-        let replays = verify.work_out_again && can_be_recomputed(plan, stream, verify);
+        let recomputes = verify.work_out_again && can_be_recomputed(plan, stream, verify);
         let writes = stream.mix.includes(model::Direction::Write);
         let files = stream.target.ids().len() as u32;
         StreamVerification {
@@ -94,8 +94,8 @@ impl StreamVerification {
             after_writes: verify.after_writes,
             trims: verify.trims,
             trims_left: 0,
-            remembers: reads_back && !replays,
-            replayed: replays.then(Replayed::default),
+            records_writes: reads_back && !recomputes,
+            recomputation: recomputes.then(Recomputation::default),
             progress: (verify.save_state && writes && !verify.only).then(|| Progress::new(stream.depth, files)),
             recorded: setup.recorded,
             checkers: setup.checkers,
@@ -117,18 +117,17 @@ impl StreamVerification {
     fn next_block(&mut self, operation: &Operation, draws: &mut Draws) -> Block {
         let number = self.writes;
         self.writes += 1;
-        self.block(operation, number, draws)
+        self.make_block(operation, number, draws)
     }
 
-    /// The block of an operation with this number.
-    fn block(&self, operation: &Operation, number: u64, draws: &mut Draws) -> Block {
+    /// Makes the block of an operation with this number.
+    fn make_block(&self, operation: &Operation, number: u64, draws: &mut Draws) -> Block {
         Block {
             offset: operation.offset,
             length: operation.length,
             seed: Some(self.checker.draw_seed(draws)),
             number: Some(number).filter(|_| !self.checks_reads),
-            hash: None,
-            zeros: false,
+            ..Block::default()
         }
     }
 
@@ -169,17 +168,14 @@ impl StreamVerification {
     ) {
         let mut block = self.next_block(operation, draws);
         self.checker.fill(buffer, &mut block, now.0, filler);
-        let note = match self.remembers {
-            true => self.record_block(file, block, draws),
-            false => None,
-        };
-        if let Some(replayed) = &mut self.replayed {
-            replayed.issued += 1;
+        let write_id = self.records_writes.then(|| self.record_block(file, block, draws)).flatten();
+        if let Some(recomputation) = &mut self.recomputation {
+            recomputation.issued += 1;
         }
         if let Some(progress) = &mut self.progress {
             progress.issued += 1;
         }
-        self.tags[slot.0 as usize] = SlotTag::Write(note, file);
+        self.tags[slot.0 as usize] = SlotTag::Write(write_id, file);
         self.has_just_read = false;
     }
 
@@ -208,9 +204,9 @@ impl StreamVerification {
         }
         let block = self.next_block(operation, draws);
         if !self.checks_reads
-            && let Some(note) = self.record_block(file, block, draws)
+            && let Some(write_id) = self.record_block(file, block, draws)
         {
-            self.history.record_completed(note, true);
+            self.history.record_completed(write_id, true);
         }
         Some(!self.writes.is_multiple_of(MAX_RECOMPUTED_IN_A_ROW))
     }
@@ -221,17 +217,17 @@ impl StreamVerification {
         let tag = std::mem::replace(&mut self.tags[ended.slot.0 as usize], SlotTag::Nothing);
         match tag {
             SlotTag::Nothing => {}
-            SlotTag::Write(note, file) => {
-                if let Some(note) = note {
-                    self.history.record_completed(note, is_complete);
+            SlotTag::Write(write_id, file) => {
+                if let Some(write_id) = write_id {
+                    self.history.record_completed(write_id, is_complete);
                 }
                 if let Some(progress) = self.progress.as_mut().filter(|_| is_complete) {
                     progress.record_completed((file, ended.record.offset));
                 }
             }
-            SlotTag::Trim(note) => {
+            SlotTag::Trim(write_id) => {
                 let zeros = self.trims.is_some_and(|trims| trims.read_as_zeros);
-                self.history.record_trim(note, is_complete && zeros);
+                self.history.record_trim(write_id, is_complete && zeros);
             }
             SlotTag::Flush(mark) if is_complete => self.history.record_flush(mark),
             SlotTag::Check(block) if is_complete => return Some(block),
@@ -260,7 +256,6 @@ impl StreamVerification {
         self.backlog_left > 0
     }
 
-    /// Counts a read of the backlog.
     pub(super) fn count_backlog_read(&mut self) {
         self.has_just_read = true;
         self.backlog_left = self.backlog_left.saturating_sub(1);
@@ -291,41 +286,43 @@ impl StreamVerification {
 
     /// True if there are blocks to verify or recompute.
     pub(super) fn has_blocks(&self) -> bool {
-        let has_more = |replayed: &Replayed| replayed.recomputed < replayed.issued;
-        self.history.len() > 0 || self.replayed.as_ref().is_some_and(has_more)
+        let has_more = |recomputation: &Recomputation| recomputation.recomputed < recomputation.issued;
+        self.history.len() > 0 || self.recomputation.as_ref().is_some_and(has_more)
     }
 
     /// True if more must be recomputed before the next block is read.
     pub(super) fn must_recompute(&self) -> bool {
         let enough = !self.history.has_rewrites() && self.history.len() as u64 >= MAX_RECOMPUTED_IN_A_ROW;
-        let has_writes_left = |replayed: &Replayed| replayed.recomputed < replayed.issued;
-        !enough && self.replayed.as_ref().is_some_and(has_writes_left)
+        let has_writes_left = |recomputation: &Recomputation| recomputation.recomputed < recomputation.issued;
+        !enough && self.recomputation.as_ref().is_some_and(has_writes_left)
     }
 
     /// Records the next recomputed write.
     pub(super) fn recompute(&mut self, operation: &Operation, draws: &mut Draws) {
-        let Some(replayed) = &mut self.replayed else { return };
-        let number = replayed.first + replayed.recomputed;
-        replayed.recomputed += 1;
-        let block = self.block(operation, number, draws);
-        if let Some(note) = self.record_block(0, block, draws) {
-            self.history.record_completed(note, true);
+        let Some(recomputation) = &mut self.recomputation else {
+            return;
+        };
+        let number = recomputation.first + recomputation.recomputed;
+        recomputation.recomputed += 1;
+        let block = self.make_block(operation, number, draws);
+        if let Some(write_id) = self.record_block(0, block, draws) {
+            self.history.record_completed(write_id, true);
         }
     }
 
     /// Called when the same operations restart.
     pub(super) fn begin_round(&mut self) {
-        if let Some(replayed) = &mut self.replayed {
-            *replayed = Replayed {
+        if let Some(recomputation) = &mut self.recomputation {
+            *recomputation = Recomputation {
                 first: self.writes,
-                ..Replayed::default()
+                ..Recomputation::default()
             };
         }
     }
 }
 
 /// True if the seed of a stream is sufficient to recompute its operations.
-fn can_be_recomputed(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
+fn can_be_recomputed(plan: &WorkerPlan, stream: &Stream, verify: &Verify) -> bool {
     let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
     only_at_the_end
         && plan.streams.len() == 1

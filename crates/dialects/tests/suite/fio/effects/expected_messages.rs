@@ -3,22 +3,23 @@
 /// Trims of written blocks.
 const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64";
 
+// Messages with more than one cause.
+const NO_CGROUP: &str = "x: cgroup_weight and cgroup_nodelete have no effect without cgroup";
+const MIX_OF_RATES: &str =
+    "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50";
+const NO_BACKLOG: &str = "x: trim_percentage has no effect without trim_backlog and verification after the writes";
+const BUSY_WAIT: &str = "x (noop): ioengine=cpuio, cpuload=30, cpucycle=50000";
+const PRIORITY_OF_TRACE: &str =
+    "fio: cmdprio_percentage or cmdprio_bssplit with read_iolog is not supported by this program";
+
 /// An option, a command line that has it, and the message that it causes.
-pub type Saying = (&'static str, &'static str, &'static str);
+pub type ExpectedMessage = (&'static str, &'static str, &'static str);
 
 /// Notes about the meaning of figures. The line about iodepth is fio's own, the others are
 /// fathom's.
-pub const SAYINGS: &[Saying] = &[
-    (
-        "cgroup_weight",
-        "--cgroup_weight=500",
-        "x: cgroup_weight and cgroup_nodelete have no effect without cgroup",
-    ),
-    (
-        "cgroup_nodelete",
-        "--cgroup_nodelete=1",
-        "x: cgroup_weight and cgroup_nodelete have no effect without cgroup",
-    ),
+pub const NOTES: &[ExpectedMessage] = &[
+    ("cgroup_weight", "--cgroup_weight=500", NO_CGROUP),
+    ("cgroup_nodelete", "--cgroup_nodelete=1", NO_CGROUP),
     (
         "iodepth",
         "--ioengine=psync --iodepth=16",
@@ -39,26 +40,10 @@ pub const SAYINGS: &[Saying] = &[
         "--rw=randrw --rwmixread=70 --rate=5m,5m",
         "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=70",
     ),
-    (
-        "rw",
-        "--rw=randrw --rate=6m,5m",
-        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50",
-    ),
-    (
-        "rate",
-        "--rw=randrw --rate=6m,5m",
-        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50",
-    ),
-    (
-        "rate",
-        "--rw=randrw --rate=18446744073709551615,1m",
-        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50",
-    ),
-    (
-        "rate_iops",
-        "--rw=randrw --rate_iops=700,300",
-        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50",
-    ),
+    ("rw", "--rw=randrw --rate=6m,5m", MIX_OF_RATES),
+    ("rate", "--rw=randrw --rate=6m,5m", MIX_OF_RATES),
+    ("rate", "--rw=randrw --rate=18446744073709551615,1m", MIX_OF_RATES),
+    ("rate_iops", "--rw=randrw --rate_iops=700,300", MIX_OF_RATES),
     (
         "runtime",
         "--runtime=30",
@@ -67,7 +52,7 @@ pub const SAYINGS: &[Saying] = &[
     (
         "trim_percentage",
         "--rw=trimwrite --verify=md5 --trim_percentage=20",
-        "x: trim_percentage has no effect without trim_backlog and verification after the writes",
+        NO_BACKLOG,
     ),
     (
         "read_iolog",
@@ -82,20 +67,12 @@ pub const SAYINGS: &[Saying] = &[
     (
         "do_verify",
         "--rw=randtrimwrite --verify=md5 --do_verify=0 --trim_percentage=20 --trim_backlog=64",
-        "x: trim_percentage has no effect without trim_backlog and verification after the writes",
+        NO_BACKLOG,
     ),
     ("ioengine", "--ioengine=cpuio", "fio: io engine cpuio init failed."),
     ("ioengine", "--ioengine=exec", "fio: io engine exec init failed."),
-    (
-        "ioengine",
-        "--ioengine=cpuio --cpuload=30",
-        "x (noop): ioengine=cpuio, cpuload=30, cpucycle=50000",
-    ),
-    (
-        "cpuload",
-        "--ioengine=cpuio --cpuload=30",
-        "x (noop): ioengine=cpuio, cpuload=30, cpucycle=50000",
-    ),
+    ("ioengine", "--ioengine=cpuio --cpuload=30", BUSY_WAIT),
+    ("cpuload", "--ioengine=cpuio --cpuload=30", BUSY_WAIT),
     (
         "cpumode",
         "--ioengine=cpuio --cpuload=30 --cpumode=qsort",
@@ -139,7 +116,7 @@ pub const SAYINGS: &[Saying] = &[
 ];
 
 /// Command lines without a message, because of the option.
-pub const SILENCES: &[Saying] = &[
+pub const SILENCED: &[ExpectedMessage] = &[
     ("direct", "--direct=1", "page cache"),
     ("time_based", "--runtime=30 --time_based", "without time_based"),
     (
@@ -170,7 +147,7 @@ pub const SILENCES: &[Saying] = &[
 ];
 
 /// Options that are refused together, and the message.
-pub const PROBLEMS: &[Saying] = &[
+pub const PROBLEMS: &[ExpectedMessage] = &[
     (
         "filesize",
         "--filesize=8m-1m --size=8m",
@@ -229,7 +206,7 @@ pub const PROBLEMS: &[Saying] = &[
     (
         "cmdprio_percentage",
         "--ioengine=libaio --cmdprio_percentage=10 --read_iolog=trace",
-        "fio: cmdprio_percentage or cmdprio_bssplit with read_iolog is not supported by this program",
+        PRIORITY_OF_TRACE,
     ),
     (
         "replay_skip",
@@ -275,6 +252,6 @@ pub const PROBLEMS: &[Saying] = &[
     (
         "cmdprio_bssplit",
         "--ioengine=libaio --cmdprio_bssplit=4k/10 --read_iolog=trace",
-        "fio: cmdprio_percentage or cmdprio_bssplit with read_iolog is not supported by this program",
+        PRIORITY_OF_TRACE,
     ),
 ];

@@ -6,16 +6,15 @@ use std::io;
 use std::path::Path;
 
 use model::plan::{EngineKind, LookupCall};
-use model::results::EngineUsed;
 
 use crate::batch::{Action, Request};
 use crate::buffers::Buffers;
-use crate::error::EngineError;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::error::{EngineError, operation_result};
+use crate::sync_calls::SyncCalls;
 use crate::sys;
 use crate::{File, Setup};
 
-pub(crate) struct Names {
+pub(crate) struct MetadataEngine {
     kind: EngineKind,
     lookup_call: LookupCall,
     files: Vec<File>,
@@ -25,9 +24,9 @@ pub(crate) struct Names {
     created_file: Option<fs::File>,
 }
 
-impl Names {
-    pub(crate) fn open(setup: Setup) -> Result<Names, EngineError> {
-        Ok(Names {
+impl MetadataEngine {
+    pub(crate) fn open(setup: Setup) -> Result<MetadataEngine, EngineError> {
+        Ok(MetadataEngine {
             kind: setup.choice.kind,
             lookup_call: setup.choice.lookup_call,
             buffers: Buffers::new(&setup)?,
@@ -51,7 +50,7 @@ impl Names {
     }
 }
 
-impl SyncCalls for Names {
+impl SyncCalls for MetadataEngine {
     fn finish_previous(&mut self) -> bool {
         self.created_file.take().is_some()
     }
@@ -65,15 +64,11 @@ impl SyncCalls for Names {
         let path = file.path().to_owned();
         match self.execute(&path) {
             Ok(()) => i64::from(io.length),
-            Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
+            Err(error) => operation_result(&error),
         }
     }
 
     fn storage(&mut self) -> Option<(&mut Vec<File>, &mut Buffers)> {
         Some((&mut self.files, &mut self.buffers))
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(self.kind)
     }
 }
