@@ -2,21 +2,22 @@
 
 #[cfg(target_os = "linux")]
 mod arm64;
-#[cfg(not(target_os = "linux"))]
-#[path = "check/arm64_elsewhere.rs"]
-mod arm64;
 mod dependencies;
-mod windows;
-#[cfg(target_os = "linux")]
-mod wine;
 #[cfg(not(target_os = "linux"))]
-#[path = "check/wine_elsewhere.rs"]
+mod elsewhere;
+#[cfg(target_os = "linux")]
 mod wine;
 #[cfg(target_os = "linux")]
 mod wine_view;
 mod words;
 
-use crate::command::{cargo, run};
+#[cfg(not(target_os = "linux"))]
+use elsewhere as arm64;
+#[cfg(not(target_os = "linux"))]
+use elsewhere as wine;
+
+use crate::command::{cargo, run, select};
+use crate::windows::cargo_for_windows;
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -34,7 +35,7 @@ const STEPS: [Step; 10] = [
     ("docs", documentation),
     ("tests", tests),
     ("schemas", schemas),
-    ("windows", windows::check),
+    ("windows", windows),
     ("wine", wine::check),
     ("arm64", arm64::check),
 ];
@@ -49,16 +50,8 @@ pub(crate) fn check(arguments: &[String]) -> Result<(), String> {
         Some((first, rest)) if first == "--no-run" => (rest, &BUILDS[..]),
         _ => (arguments, &STEPS[..]),
     };
-    if let Some(unknown) = only.iter().find(|name| !steps.iter().any(|(known, _)| known == name)) {
-        let known: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
-        let known = known.join(", ");
-        return Err(format!("there is no step `{unknown}`; the steps are {known}"));
-    }
     let mut failed = Vec::new();
-    for (name, step) in steps
-        .iter()
-        .filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name))
-    {
+    for (name, step) in select(steps, only, "step")? {
         eprintln!("== {name}");
         if let Err(why) = step() {
             eprintln!("failed: {why}");
@@ -95,6 +88,25 @@ fn schemas() -> Result<(), String> {
             "test", "--package", "fathom-archive", "--features", "schema", "--test", "schema",
         ])
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0"))
+}
+
+/// Checks that every package compiles for Windows, without a Windows machine; a warning is a
+/// failure.
+fn windows() -> Result<(), String> {
+    run(&mut cargo_for_windows(&["check", "--workspace"])?)
+}
+
+/// A tool; `None` if it is missing, which only the build server treats as a failure.
+#[cfg(target_os = "linux")]
+fn optional_tool<T>(found: Result<T, String>) -> Result<Option<T>, String> {
+    match found {
+        Ok(tool) => Ok(Some(tool)),
+        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => Err(why),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            Ok(None)
+        }
+    }
 }
 
 /// Every test program.

@@ -1,9 +1,9 @@
 //! Runs other programs and prints their command lines.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.parent().map_or(here.clone(), PathBuf::from)
@@ -20,6 +20,60 @@ pub(crate) fn cargo() -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
     command
+}
+
+/// The program at this path, or a new one with a profile.
+///
+/// # Errors
+/// There is no such file, or the program cannot be built.
+pub(crate) fn fathom(path: Option<&Path>, profile: &str) -> Result<PathBuf, String> {
+    if let Some(path) = path {
+        return path.canonicalize().map_err(cannot("find", path));
+    }
+    run(cargo().args(["build", "--profile", profile, "--package", "fathom"]))?;
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target_folder().join(folder).join("fathom"))
+}
+
+/// The rows of a table with these names, or all.
+///
+/// # Errors
+/// The table has no row with one of the names.
+pub(crate) fn select<'t, T>(
+    table: &'t [(&'static str, T)],
+    names: &[String],
+    what: &str,
+) -> Result<Vec<&'t (&'static str, T)>, String> {
+    if let Some(unknown) = names.iter().find(|name| !table.iter().any(|(known, _)| known == name)) {
+        let known: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+        return Err(format!(
+            "there is no {what} `{unknown}`; there are {}",
+            known.join(", ")
+        ));
+    }
+    let is_selected = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    Ok(table.iter().filter(|(name, _)| is_selected(name)).collect())
+}
+
+/// Turns a failure to `what` a file into a message.
+pub(crate) fn cannot(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> String {
+    move |error| format!("cannot {what} {}: {error}", path.display())
+}
+
+/// Reads a text file.
+///
+/// # Errors
+/// A message with the path.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(cannot("read", path))
+}
+
+/// Writes a text file.
+///
+/// # Errors
+/// A message with the path.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(cannot("write", path))
 }
 
 /// Runs a command with its output shown.

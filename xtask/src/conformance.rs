@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::command::{cargo, root, run};
+use crate::command::{cannot, fathom, root};
 
 /// A script from fio's `t/`.
 struct Suite {
@@ -103,7 +103,6 @@ struct Options {
     suites: Vec<String>,
 }
 
-/// The outcome of a suite.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     passed: usize,
@@ -121,19 +120,12 @@ struct Outcome {
 /// The command line is wrong, a suite cannot be run, or the outcome is unexpected.
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
-    let program = match &options.program {
-        Some(program) => program.clone(),
-        None => {
-            run(cargo().args(["build", "--release", "--package", "fathom"]))?;
-            root().join("target/release/fathom")
-        }
-    };
+    let program = fathom(options.program.as_deref(), "release")?;
     let folder = root().join("target/conformance");
     let _ = fs::remove_dir_all(&folder);
-    let describe_error = |what: &str, error: std::io::Error| format!("{what}: {error}");
-    fs::create_dir_all(&folder).map_err(|error| describe_error("cannot make target/conformance", error))?;
+    fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
     let fio = folder.join("fio");
-    fs::copy(&program, &fio).map_err(|error| describe_error(&format!("cannot copy {}", program.display()), error))?;
+    fs::copy(&program, &fio).map_err(cannot("copy", &program))?;
     let expected = expected(include_str!("../conformance.txt"));
     if !options.source.join("config-host.h").exists() {
         println!(
@@ -278,7 +270,7 @@ fn requirement_of_skipped(line: &str) -> Option<&str> {
 /// Parses every job file in `examples/`.
 fn parse_examples(source: &Path, fio: &Path) -> Result<Outcome, String> {
     let folder = source.join(EXAMPLES);
-    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let entries = fs::read_dir(&folder).map_err(cannot("read", &folder))?;
     let mut outcome = Outcome::default();
     for entry in entries.filter_map(Result::ok) {
         let path = entry.path();

@@ -10,12 +10,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::command::{root, run};
+use crate::command::{fathom, root, run};
 
 /// A command that is short enough to be run thousands of times.
 struct Scenario {
     name: &'static str,
-    /// The command line.
     line: &'static str,
     /// Its output file. The file exists before and must be replaced completely or not at all; a
     /// table (`.csv`) grows.
@@ -123,14 +122,9 @@ pub(crate) fn faults(arguments: &[String]) -> Result<(), String> {
             _ => return Err(format!("there is no option `{word}`")),
         }
     }
-    if program.is_none() {
-        run(Command::new("cargo").args(["build", "--package", "fathom"]))?;
-    }
-    let program = program.unwrap_or_else(|| "target/debug/fathom".into());
-    let failed = |error: std::io::Error| error.to_string();
     let campaign = Campaign {
-        program: std::path::absolute(program).map_err(failed)?,
-        folder: std::path::absolute("target/faults").map_err(failed)?,
+        program: fathom(program.as_deref(), "dev")?,
+        folder: root().join("target/faults"),
         ends: Instant::now() + Duration::from_secs(seconds),
         faults: SCENARIOS.iter().map(|_| AtomicUsize::new(0)).collect(),
         violations: Mutex::default(),

@@ -6,16 +6,10 @@
 mod arm64;
 #[cfg(target_os = "linux")]
 mod bench;
-#[cfg(not(target_os = "linux"))]
-#[path = "bench_elsewhere.rs"]
-mod bench;
 mod check;
 mod command;
 mod conformance;
 #[cfg(target_os = "linux")]
-mod dist;
-#[cfg(not(target_os = "linux"))]
-#[path = "dist_elsewhere.rs"]
 mod dist;
 mod docs;
 #[cfg(target_os = "linux")]
@@ -24,9 +18,6 @@ mod fuzz;
 mod mutate;
 #[cfg(target_os = "linux")]
 mod screenshots;
-#[cfg(not(target_os = "linux"))]
-#[path = "screenshots_elsewhere.rs"]
-mod screenshots;
 mod verdicts;
 #[cfg_attr(
     not(target_os = "linux"),
@@ -34,9 +25,6 @@ mod verdicts;
 )]
 mod windows;
 #[cfg(target_os = "linux")]
-mod wine;
-#[cfg(not(target_os = "linux"))]
-#[path = "wine_elsewhere.rs"]
 mod wine;
 #[cfg(target_os = "linux")]
 mod zig;
@@ -70,19 +58,26 @@ fn main() -> ExitCode {
     let ended = match verb.as_str() {
         "check" => check::check(rest),
         "test" => test(rest),
-        "bench" => bench::bench(rest),
-        "wine" => wine::wine(rest),
-        "dist" => dist::dist(rest),
         "docs" => docs::docs(rest),
         "fuzz" => fuzz::fuzz(rest),
         "mutate" => mutate::mutate(rest),
-        "screenshots" => screenshots::screenshots(rest),
         "conformance" => conformance::conformance(rest),
         "verdicts" => verdicts::verdicts(rest),
         #[cfg(target_os = "linux")]
-        "faults" => faults::faults(rest),
+        "bench" => bench::bench(rest),
         // `bench` starts it.
+        #[cfg(target_os = "linux")]
         "measured" => bench::measured(rest),
+        #[cfg(target_os = "linux")]
+        "dist" => dist::dist(rest),
+        #[cfg(target_os = "linux")]
+        "faults" => faults::faults(rest),
+        #[cfg(target_os = "linux")]
+        "screenshots" => screenshots::screenshots(rest),
+        #[cfg(target_os = "linux")]
+        "wine" => wine::wine(rest),
+        #[cfg(not(target_os = "linux"))]
+        "bench" | "dist" | "faults" | "screenshots" | "wine" => Err(format!("`{verb}` needs Linux")),
         "help" | "-h" | "--help" => {
             print!("{USAGE}");
             Ok(())

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::command::{cargo, root, run};
+use crate::command::{cannot, cargo, read, root, run, write};
 
 /// Where options are read. `blank` goes into the first.
 const READERS: [&str; 2] = ["crates/dialects/src/fio/lower", "crates/dialects/src/fio/plan"];
@@ -133,25 +133,17 @@ fn copy_tree(to: &Path) -> Result<(), String> {
         let folder = to.parent().unwrap_or(&to);
         fs::create_dir_all(folder)
             .and_then(|()| fs::write(&to, &bytes))
-            .map_err(|error| format!("{}: {error}", to.display()))?;
+            .map_err(cannot("write", &to))?;
     }
     Ok(())
 }
 
 fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let entries = fs::read_dir(folder).map_err(cannot("read", folder))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
     paths.sort();
     Ok(paths)
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Maps every field to its group: `iodepth` to `queue`.

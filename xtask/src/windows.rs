@@ -5,7 +5,6 @@ use std::process::Command;
 
 use crate::command::{cargo, output, root};
 
-/// The target triple.
 pub(crate) const TARGET: &str = "x86_64-pc-windows-gnu";
 /// Debian's compiler, with which the source of the standard library is installed.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use testbed::TmpFs;
 
-use crate::command::{output, root, run};
+use crate::command::{cannot, output, root, run};
 use crate::windows::{TARGET, cargo_for_windows, folder};
 
 const USAGE: &str = "\
@@ -30,17 +30,12 @@ const DENIED: &str = r"Z:\sys\kernel\uevent_seqnum";
 /// The small drive for tests with a full disk.
 const SMALL_DRIVE: (&str, u64) = ("g:", 32 << 20);
 
-/// An installed Wine.
+/// Wine with a prepared prefix. Dropping it ends its server.
 pub(crate) struct Wine {
     program: PathBuf,
     prefix: PathBuf,
-}
-
-/// A Wine with a prepared prefix. Dropping it ends its server.
-pub(crate) struct PreparedWine {
-    wine: Wine,
     /// The file system of `G:`.
-    _small: Option<TmpFs>,
+    small: Option<TmpFs>,
 }
 
 /// `cargo xtask wine`.
@@ -49,69 +44,64 @@ pub(crate) fn wine(arguments: &[String]) -> Result<(), String> {
         Some((verb, rest)) => (verb.as_str(), rest),
         None => return Err(format!("nothing to run\n{USAGE}")),
     };
-    let wine = Wine::find()?.prepare()?;
-    let profile_command = |verb: &str| -> Result<Command, String> {
-        let mut command = wine.cargo(&[verb])?;
-        command.args(rest);
-        Ok(command)
-    };
+    let wine = Wine::prepare(find()?)?;
     match verb {
         "--" => {
             run(&mut wine.cargo(&["build", "--package", "fathom", "--bin", "fathom"])?)?;
             run(wine.command().arg(program()).args(rest))
         }
-        "test" | "build" => run(&mut profile_command(verb)?),
+        "test" | "build" => run(wine.cargo(&[verb])?.args(rest)),
         _ => Err(format!("there is no `wine {verb}`\n{USAGE}")),
     }
 }
 
-/// Path of the built program.
 pub(crate) fn program() -> PathBuf {
     folder().join(TARGET).join("wine/fathom.exe")
 }
 
-impl Wine {
-    /// Finds the Wine of this machine, and the prefix: `WINEPREFIX` or our own.
-    ///
-    /// # Errors
-    /// Wine is not installed; the message names the package.
-    pub(crate) fn find() -> Result<Wine, String> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let named = ["wine64", "wine"];
-        let in_path = std::env::split_paths(&path).flat_map(|folder| named.map(|name| folder.join(name)));
-        let program = in_path
-            .chain([DEBIAN_WINE.into()])
-            .find(|program| program.is_file())
-            .ok_or("Wine is not installed\nhelp: on Debian `apt-get install --no-install-recommends wine64`")?;
-        let prefix = std::env::var_os("WINEPREFIX").map_or_else(|| folder().join("prefix"), PathBuf::from);
-        Ok(Wine { program, prefix })
-    }
+/// Finds the Wine of this machine.
+///
+/// # Errors
+/// Wine is not installed; the message names the package.
+pub(crate) fn find() -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let named = ["wine64", "wine"];
+    let in_path = std::env::split_paths(&path).flat_map(|folder| named.map(|name| folder.join(name)));
+    let mut programs = in_path.chain([DEBIAN_WINE.into()]);
+    programs
+        .find(|program| program.is_file())
+        .ok_or_else(|| "Wine is not installed\nhelp: on Debian `apt-get install --no-install-recommends wine64`".into())
+}
 
-    /// Creates the prefix, if necessary, and its drives.
-    pub(crate) fn prepare(self) -> Result<PreparedWine, String> {
-        let system = self.prefix.join("drive_c/windows/system32");
+impl Wine {
+    /// Creates the prefix (`WINEPREFIX`, or our own), if necessary, and its drives.
+    pub(crate) fn prepare(program: PathBuf) -> Result<Wine, String> {
+        let prefix = std::env::var_os("WINEPREFIX").map_or_else(|| folder().join("prefix"), PathBuf::from);
+        let mut wine = Wine {
+            program,
+            prefix,
+            small: None,
+        };
+        let system = wine.prefix.join("drive_c/windows/system32");
         if !system.join("ntdll.dll").exists() {
-            fs::create_dir_all(&self.prefix).map_err(cannot("make", &self.prefix))?;
-            run(self.command().args(["wineboot", "--init"]))?;
+            fs::create_dir_all(&wine.prefix).map_err(cannot("make", &wine.prefix))?;
+            run(wine.command().args(["wineboot", "--init"]))?;
         }
         if !system.join(SHIM).exists() {
             compile(SHIM_SOURCE, &system.join(SHIM), &["-shared"], &["-ladvapi32"])?;
         }
-        let press = self.prefix.join("drive_c").join(PRESS);
+        let press = wine.prefix.join("drive_c").join(PRESS);
         compile(PRESS_SOURCE, &press, &["-Wall", "-Wextra", "-Werror"], &[])?;
-        let drives = self.prefix.join("dosdevices");
-        let f = self.prefix.join("drive_f");
+        let drives = wine.prefix.join("dosdevices");
+        let f = wine.prefix.join("drive_f");
         fs::create_dir_all(&f).map_err(cannot("make", &f))?;
         link(&drives.join("f:"), Path::new("../drive_f"))?;
         let (letter, bytes) = SMALL_DRIVE;
-        let small = testbed::need(TmpFs::with_size(bytes));
-        if let Some(small) = &small {
+        wine.small = testbed::need(TmpFs::with_size(bytes));
+        if let Some(small) = &wine.small {
             link(&drives.join(letter), small.path())?;
         }
-        Ok(PreparedWine {
-            wine: self,
-            _small: small,
-        })
+        Ok(wine)
     }
 
     /// A Wine command with the settings of all programs.
@@ -121,7 +111,8 @@ impl Wine {
         command
     }
 
-    fn apply_settings(&self, command: &mut Command) {
+    /// Adds the settings of all programs under Wine to a command.
+    pub(crate) fn apply_settings(&self, command: &mut Command) {
         command
             .env("WINEPREFIX", &self.prefix)
             .env("WINEDEBUG", std::env::var_os("WINEDEBUG").unwrap_or("-all".into()))
@@ -133,22 +124,10 @@ impl Wine {
             .env("FATHOM_TEST_PRESS", format!(r"C:\{PRESS}"))
             .env("FATHOM_TEST_DENIED", DENIED);
     }
-}
-
-impl PreparedWine {
-    /// A Wine command.
-    fn command(&self) -> Command {
-        self.wine.command()
-    }
 
     /// Path of Wine's program.
     pub(crate) fn path(&self) -> &Path {
-        &self.wine.program
-    }
-
-    /// Adds the settings of all programs under Wine to a command.
-    pub(crate) fn apply_settings(&self, command: &mut Command) {
-        self.wine.apply_settings(command);
+        &self.program
     }
 
     /// A Cargo command for Windows that runs built programs under Wine, with the profile for that.
@@ -157,22 +136,22 @@ impl PreparedWine {
         let runner = TARGET.to_uppercase().replace('-', "_");
         command
             .args(["--profile", "wine"])
-            .env(format!("CARGO_TARGET_{runner}_RUNNER"), &self.wine.program);
-        self.wine.apply_settings(&mut command);
+            .env(format!("CARGO_TARGET_{runner}_RUNNER"), &self.program);
+        self.apply_settings(&mut command);
         Ok(command)
     }
 }
 
-impl Drop for PreparedWine {
+impl Drop for Wine {
     fn drop(&mut self) {
         // Otherwise the server and its services stay for a while and keep the small drive busy.
-        let sibling = self.wine.program.with_file_name("wineserver");
+        let sibling = self.program.with_file_name("wineserver");
         let server = if sibling.exists() { sibling } else { "wineserver".into() };
         let mut command = Command::new(server);
-        self.wine.apply_settings(&mut command);
+        self.apply_settings(&mut command);
         let _ = output(command.arg("--kill"));
-        if self._small.is_some() {
-            let _ = fs::remove_file(self.wine.prefix.join("dosdevices").join(SMALL_DRIVE.0));
+        if self.small.is_some() {
+            let _ = fs::remove_file(self.prefix.join("dosdevices").join(SMALL_DRIVE.0));
         }
     }
 }
@@ -199,8 +178,4 @@ fn link(at: &Path, to: &Path) -> Result<(), String> {
     }
     let _ = fs::remove_file(at);
     symlink(to, at).map_err(cannot("make", at))
-}
-
-fn cannot(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> String {
-    move |error| format!("cannot {what} {}: {error}", path.display())
 }

@@ -75,8 +75,7 @@ fn main() -> Result<(), String> {
 }
 
 fn operations(results: &Results) -> u64 {
-    let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-    jobs.map(|job| job.total().operations).sum()
+    results.jobs().map(|job| job.total().operations).sum()
 }
 
 fn host(number: u32) -> String {

@@ -58,8 +58,7 @@ pub(crate) fn check_intervals(results: &Results) -> Result<(), String> {
 
 fn check_job(job: &JobResults) -> Result<(), String> {
     for (number, series) in job.series.iter().enumerate() {
-        let points = series.points.iter().map(|(_, points)| points.len());
-        let held = points.max().unwrap_or(0);
+        let held = series.points.iter().map(|(_, points)| points.len()).max().unwrap_or(0);
         check_length(series.length_ns, job.measured(), held).map_err(|why| format!("series[{number}].{why}"))?;
     }
     // The last interval may be shorter; also one of a worker that ended in it, if the other workers
@@ -70,8 +69,7 @@ fn check_job(job: &JobResults) -> Result<(), String> {
         _ => 0,
     };
     for (number, interval) in job.histograms.iter().enumerate().take(series_length) {
-        let checked = check_length(interval.length_ns, job.measured(), held);
-        checked.map_err(|why| format!("histograms[{number}].{why}"))?;
+        check_length(interval.length_ns, job.measured(), held).map_err(|why| format!("histograms[{number}].{why}"))?;
     }
     Ok(())
 }

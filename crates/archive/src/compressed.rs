@@ -12,6 +12,7 @@ use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 use crate::ArchiveError;
+use crate::saved::failed_to;
 
 /// Writes the lines of a log, compressed or not. As with fio, a log without lines is an empty file.
 #[derive(Debug)]
@@ -73,11 +74,7 @@ impl Write for LogWriter<'_> {
 /// [`ArchiveError::System`] if reading or writing fails; its source is of kind `InvalidData` if the
 /// file is not zlib-compressed text.
 pub fn inflate_fio_log(path: &Path, out: &mut dyn Write) -> Result<(), ArchiveError> {
-    let failed = |source| ArchiveError::System {
-        verb: "inflate",
-        path: path.to_owned(),
-        source,
-    };
+    let failed = failed_to("inflate", path);
     inflate(BufReader::new(File::open(path).map_err(failed)?), out).map_err(failed)
 }
 

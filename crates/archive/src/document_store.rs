@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::saved::failed_to;
 use crate::{ArchiveError, write_whole};
 
 const EXTENSION: &str = "json";
@@ -46,11 +47,11 @@ impl DocumentStore {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(system_error("read", &self.folder, error)),
+            Err(error) => return Err(failed_to("read", &self.folder)(error)),
         };
         let mut names = Vec::new();
         for entry in entries {
-            let path = entry.map_err(|error| system_error("read", &self.folder, error))?.path();
+            let path = entry.map_err(failed_to("read", &self.folder))?.path();
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             if path.extension().is_some_and(|extension| extension == EXTENSION)
                 && let Some(name) = stem.filter(|name| DocumentStore::is_valid_name(name))
@@ -68,7 +69,7 @@ impl DocumentStore {
     /// [`ArchiveError::System`] if it cannot be written.
     pub fn put<T: Serialize>(&self, name: &str, document: &T) -> Result<(), ArchiveError> {
         let path = self.path(name);
-        let failed = |error| system_error("write", &path, error);
+        let failed = failed_to("write", &path);
         fs::create_dir_all(&self.folder).map_err(failed)?;
         let mut bytes = serde_json::to_vec_pretty(document).map_err(|error| failed(error.into()))?;
         bytes.push(b'\n');
@@ -82,7 +83,7 @@ impl DocumentStore {
     /// parsed.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, ArchiveError> {
         let path = self.path(name);
-        let bytes = fs::read(&path).map_err(|error| system_error("read", &path, error))?;
+        let bytes = fs::read(&path).map_err(failed_to("read", &path))?;
         serde_json::from_slice(&bytes).map_err(|error| ArchiveError::Foreign {
             path: path.clone(),
             why: error.to_string(),
@@ -95,15 +96,7 @@ impl DocumentStore {
     /// [`ArchiveError::System`] if it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), ArchiveError> {
         let path = self.path(name);
-        fs::remove_file(&path).map_err(|error| system_error("remove", &path, error))
-    }
-}
-
-fn system_error(verb: &'static str, path: &Path, source: io::Error) -> ArchiveError {
-    ArchiveError::System {
-        verb,
-        path: path.to_owned(),
-        source,
+        fs::remove_file(&path).map_err(failed_to("remove", &path))
     }
 }
 

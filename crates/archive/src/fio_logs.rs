@@ -16,6 +16,7 @@ use report::formats::fio::logs::{self, LogFile, LogRequest};
 use crate::ArchiveError;
 use crate::atomic::{CompleteTempFile, TempFile};
 use crate::compressed::LogWriter;
+use crate::saved::failed_to;
 
 /// Upper limit of open files. The operation log is read again for each further batch.
 const MAX_OPEN_FILES: usize = 128;
@@ -56,21 +57,13 @@ pub fn write_fio_logs_with_suffix(
         for file in others {
             let (mut part, path) = create_log(&file.name, folder)?;
             let whole = write_summary(file, &mut part).and_then(|()| part.finish());
-            written.push((file, whole.map_err(failed("write", &path))?));
+            written.push((file, whole.map_err(failed_to("write", &path))?));
         }
         for batch in from_operations.chunks(MAX_OPEN_FILES) {
             written.extend(write_operations(results, batch, folder)?);
         }
     }
     finish_all(written, folder)
-}
-
-fn failed<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> ArchiveError + use<'a> {
-    move |source| ArchiveError::System {
-        verb,
-        path: path.to_owned(),
-        source,
-    }
 }
 
 /// Writes the logs of the total rate of all jobs and returns their paths. There is one per
@@ -85,17 +78,18 @@ pub fn write_fio_totals(results: &Results, prefix: &str, folder: &Path) -> Resul
         let mut out = BufWriter::new(part.file());
         let written = logs::write_total(results, direction, &mut out).and_then(|()| out.flush());
         drop(out);
-        let whole = written.and_then(|()| part.finish()).map_err(failed("write", &path))?;
+        let whole = written
+            .and_then(|()| part.finish())
+            .map_err(failed_to("write", &path))?;
         ready.push((path, whole));
     }
     rename_all(ready)
 }
 
-/// Renames the files into place and returns their paths.
 fn rename_all(ready: Vec<(PathBuf, CompleteTempFile)>) -> Result<Vec<PathBuf>, ArchiveError> {
     let mut paths = Vec::new();
     for (path, part) in ready {
-        part.rename_into_place().map_err(failed("write", &path))?;
+        part.rename_into_place().map_err(failed_to("write", &path))?;
         paths.push(path);
     }
     Ok(paths)
@@ -103,7 +97,7 @@ fn rename_all(ready: Vec<(PathBuf, CompleteTempFile)>) -> Result<Vec<PathBuf>, A
 
 fn create_log(name: &str, folder: &Path) -> Result<(TempFile, PathBuf), ArchiveError> {
     let path = folder.join(name);
-    let temp_file = TempFile::create_for(&path).map_err(failed("write", &path))?;
+    let temp_file = TempFile::create_for(&path).map_err(failed_to("write", &path))?;
     Ok((temp_file, path))
 }
 
@@ -131,15 +125,14 @@ fn write_operations<'a>(
         let parts = files.iter().zip(&mut parts);
         let outs = parts.map(|(file, (part, _))| LogWriter::new(part.file(), file.compressed));
         let mut outs: Vec<_> = files.iter().copied().cloned().zip(outs).collect();
-        let mut lines = BufReader::new(File::open(log).map_err(failed("read", log))?);
-        let written = logs::write_operations(&mut outs, &mut lines);
-        written.map_err(failed("convert to fio's logs", log))?;
+        let mut lines = BufReader::new(File::open(log).map_err(failed_to("read", log))?);
+        logs::write_operations(&mut outs, &mut lines).map_err(failed_to("convert to fio's logs", log))?;
         for (file, out) in outs {
-            out.finish().map_err(failed("write", &folder.join(&file.name)))?;
+            out.finish().map_err(failed_to("write", &folder.join(&file.name)))?;
         }
     }
     let finished = files.iter().zip(parts).map(|(file, (part, path))| {
-        let finished = part.finish().map_err(failed("write", &path))?;
+        let finished = part.finish().map_err(failed_to("write", &path))?;
         Ok((*file, finished))
     });
     finished.collect()
@@ -157,7 +150,7 @@ fn finish_all(written: Vec<(&LogFile, CompleteTempFile)>, folder: &Path) -> Resu
         }
     }
     for (path, parts) in appended {
-        let appended = append_to_copy(&path, &parts).map_err(failed("append to", &path))?;
+        let appended = append_to_copy(&path, &parts).map_err(failed_to("append to", &path))?;
         ready.push((path, appended));
     }
     rename_all(ready)

@@ -67,6 +67,15 @@ pub enum ArchiveError {
     },
 }
 
+/// Turns errors of the system into those of an operation on a file.
+pub(crate) fn failed_to<'a>(verb: &'static str, path: &'a Path) -> impl Fn(io::Error) -> ArchiveError + Copy + use<'a> {
+    move |source| ArchiveError::System {
+        verb,
+        path: path.to_owned(),
+        source,
+    }
+}
+
 fn describe_version(version: u64) -> String {
     if version > u64::from(FORMAT_VERSION) {
         format!(
@@ -104,11 +113,7 @@ pub fn save_study(study: &Study, path: &Path) -> Result<(), ArchiveError> {
 }
 
 fn write<T: Json>(value: &T, path: &Path) -> Result<(), ArchiveError> {
-    let failed = |source| ArchiveError::System {
-        verb: "write",
-        path: path.to_owned(),
-        source,
-    };
+    let failed = failed_to("write", path);
     let mut bytes = to_json(value).map_err(failed)?;
     if is_long(&bytes) {
         bytes = compress(&bytes).map_err(failed)?;
@@ -166,7 +171,7 @@ pub fn load_study(path: &Path) -> Result<Study, ArchiveError> {
 /// # Errors
 /// [`ArchiveError`] if the bytes are not a saved result or study of a known version.
 pub fn load_study_bytes(bytes: &[u8], path: &Path) -> Result<Study, ArchiveError> {
-    expect_study(parse(bytes, path)?, path)
+    expect_study(load_any_bytes(bytes, path)?, path)
 }
 
 fn expect_study(saved: Saved, path: &Path) -> Result<Study, ArchiveError> {
@@ -186,12 +191,7 @@ fn expect_study(saved: Saved, path: &Path) -> Result<Study, ArchiveError> {
 /// [`ArchiveError`] if the file cannot be read, or is not a saved result or study of a known
 /// version.
 pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
-    let failed = |source| ArchiveError::System {
-        verb: "read",
-        path: path.to_owned(),
-        source,
-    };
-    parse(&fs::read(path).map_err(failed)?, path)
+    load_any_bytes(&fs::read(path).map_err(failed_to("read", path))?, path)
 }
 
 /// The version, the first key of a document, is within this length.
@@ -220,7 +220,7 @@ pub fn is_saved_head(head: &[u8]) -> bool {
 /// # Errors
 /// [`ArchiveError`] if the bytes are not a saved result or study of a known version.
 pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
-    expect_run(parse(bytes, path)?, path)
+    expect_run(load_any_bytes(bytes, path)?, path)
 }
 
 /// Parses a saved result or study; `path` is only for errors.
@@ -228,10 +228,6 @@ pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
 /// # Errors
 /// [`ArchiveError`] if the bytes are not a saved result or study of a known version.
 pub fn load_any_bytes(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
-    parse(bytes, path)
-}
-
-fn parse(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     let foreign = |why: String| ArchiveError::Foreign {
         path: path.to_owned(),
         why,

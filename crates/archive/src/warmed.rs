@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ArchiveError, DocumentStore};
 
-/// Version of the format.
 const FORMAT_VERSION: u32 = 1;
 
 /// Record of the warmed ranges of a target.

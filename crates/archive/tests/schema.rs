@@ -133,8 +133,7 @@ impl Validator {
                 others.map(|(name, member)| (rule, member, name.clone())).collect()
             }
             "prefixItems" => {
-                let schemas = rule.as_array().expect("a list of schemas").iter();
-                let pairs = schemas.zip(items());
+                let pairs = rule.as_array().expect("a list of schemas").iter().zip(items());
                 pairs.map(|(schema, item)| (schema, item, "item".into())).collect()
             }
             "items" => {

@@ -19,9 +19,8 @@ pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
     }
     text.parse().map_err(|_| {
         let fault = Fault::new(format!("`{text}` is not an address with a port")).at(format!("{option} {text}"));
-        Faults::usage(
-            fault
-                .help("for example 127.0.0.1:9101, 9101 (this machine only), 0.0.0.0:9101 (every network), [::1]:9101"),
+        fault.into_usage(
+            "for example 127.0.0.1:9101, 9101 (this machine only), 0.0.0.0:9101 (every network), [::1]:9101",
         )
     })
 }
@@ -47,7 +46,7 @@ pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAdd
             std::io::ErrorKind::PermissionDenied => "use a port above 1023; lower ones need root",
             _ => "use an address of this machine",
         };
-        Faults::refused(fault.help(help))
+        fault.into_refusal(help)
     })
 }
 

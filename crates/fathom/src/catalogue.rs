@@ -87,7 +87,7 @@ pub fn parse_pairs(pairs: &[String]) -> Result<Inputs, Faults> {
     for pair in pairs {
         let Some((name, value)) = pair.split_once('=') else {
             let fault = Fault::new("an input needs a name and a value").at(format!("--set {pair}"));
-            return Err(Faults::usage(fault.help("for example --set rpm=7200")));
+            return Err(fault.into_usage("for example --set rpm=7200"));
         };
         inputs.insert(name.trim().to_owned(), value.trim().to_owned());
     }
@@ -133,11 +133,9 @@ pub fn policy_file(name: &str) -> Option<&Path> {
 /// The catalogue has no such policy.
 pub fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, option: &str) -> Result<&'a Policy, Faults> {
     let fault = |why: String| {
-        Faults::usage(
-            Fault::new(why)
-                .at(format!("{option}{name}"))
-                .help("`fathom policies` lists them"),
-        )
+        Fault::new(why)
+            .at(format!("{option}{name}"))
+            .into_usage("`fathom policies` lists them")
     };
     match policy_file(name) {
         Some(path) => {

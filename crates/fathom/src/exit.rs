@@ -87,11 +87,7 @@ impl Exit {
             return Exit::interrupted();
         }
         let has = |rule: &str| results.findings.iter().any(|finding| finding.rule == rule);
-        let failures = || {
-            let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-            jobs.flat_map(|job| &job.workers)
-                .filter_map(|worker| worker.failure.as_ref())
-        };
+        let failures = || results.workers().filter_map(|worker| worker.failure.as_ref());
         // A worker with a system error failed; one without an error is lost.
         let bad = if strict { Severity::Warning } else { Severity::Error };
         if failures().any(|failure| failure.errno.is_none()) || has("HOST-LOST") {

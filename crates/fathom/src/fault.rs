@@ -6,6 +6,7 @@ use std::path::Path;
 use archive::ArchiveError;
 use dialects::Diagnostic;
 use engine::sys;
+use model::plan::PlanError;
 use model::visible;
 use run::RunError;
 use run::hosts::HostError;
@@ -54,6 +55,16 @@ impl Fault {
             at: Some(at.into()),
             ..self
         }
+    }
+
+    /// Converts an error in the command line, with help.
+    pub fn into_usage(self, help: impl Into<String>) -> Faults {
+        Faults::usage(self.help(help))
+    }
+
+    /// Converts the reason why a command is refused, with help.
+    pub fn into_refusal(self, help: impl Into<String>) -> Faults {
+        Faults::refused(self.help(help))
     }
 
     /// Creates the fault of a user's file that cannot be read or written.
@@ -155,6 +166,18 @@ impl From<Vec<Diagnostic>> for Faults {
             list: list.into_iter().map(fault).collect(),
             exit: Exit::Usage,
         }
+    }
+}
+
+impl From<Diagnostic> for Faults {
+    fn from(problem: Diagnostic) -> Faults {
+        vec![problem].into()
+    }
+}
+
+impl From<PlanError> for Faults {
+    fn from(error: PlanError) -> Faults {
+        RunError::Plan(error).into()
     }
 }
 

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use dialects::native::Document;
 use engine::probe::{self, System};
 use model::fleet::{Rank, expand_name};
+use run::RunError;
 use run::hosts::{
     Comm, Coordinator, Duplex, HostError, LocalHost, PROCESS_ENDED, StreamComm, detect_launcher, read_rendezvous,
     run_agent,
@@ -32,9 +33,9 @@ use self::child::HostProcess;
 
 pub use agent::{serve_duplex, serve_listener};
 pub use journal::{JournalFolder, read as read_journal};
-pub use link::ConnectError;
-pub use transport::{connect_to_coordinator, read_token, set_own_process_group, with_token_help};
-pub use waiting::interrupted;
+pub use transport::{ConnectingProcess, connect_to_coordinator, read_token, set_own_process_group};
+
+use waiting::interrupted;
 
 /// How long child processes may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -110,10 +111,8 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
             launcher_cpu_count: None,
         });
     }
-    let rendezvous = read_rendezvous(env_variable).map_err(|(what, help)| {
-        let fault = Fault::new(what).at("FATHOM_HEAD");
-        Faults::usage(fault.help(help))
-    })?;
+    let rendezvous =
+        read_rendezvous(env_variable).map_err(|(what, help)| Fault::new(what).at("FATHOM_HEAD").into_usage(help))?;
     if let Some(rendezvous) = rendezvous.filter(|rendezvous| rendezvous.size > 1) {
         return rendezvous::join_over_tcp(process, &rendezvous);
     }
@@ -149,7 +148,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
 /// Starts a coordinator, which also executes a share of the plan.
 fn start_coordinator(comm: Box<dyn Comm>, local: &LocalHost<'_>, continues_on_loss: bool) -> Result<FleetRole, Faults> {
     let coordinator = Coordinator::new(comm, true, local, &[])
-        .map_err(|list| interrupted(local.interrupt).unwrap_or_else(|| refused_faults(list)))?;
+        .map_err(|list| interrupted(local.interrupt).unwrap_or_else(|| RunError::Hosts(list).into()))?;
     Ok(FleetRole::Coordinator(Box::new(Fleet {
         coordinator: Some(coordinator.with_continue_on_loss(continues_on_loss)),
         journal: JournalFolder::from_env(),
@@ -185,9 +184,7 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
         if let Some(other) = job.hosts.iter().find(|name| **name != rank.host && *name != "0") {
             let message = format!("the job is for the host `{other}`, but only {} runs it", rank.host);
             let fault = Fault::new(message).at(job.name.as_deref().unwrap_or("for-hosts"));
-            return Err(Faults::usage(
-                fault.help("list the hosts with --hosts, or omit for-hosts"),
-            ));
+            return Err(fault.into_usage("list the hosts with --hosts, or omit for-hosts"));
         }
         for target in &mut job.targets {
             *target = expand_name(target, &rank);
@@ -203,9 +200,7 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
 pub fn connect_from_options(process: &Process, hosts: Option<&String>) -> Result<Option<Fleet>, Faults> {
     if hosts.is_some_and(|text| text.trim().is_empty()) {
         let fault = Fault::new("--hosts has no host").at("--hosts");
-        return Err(Faults::usage(fault.help(
-            "list the hosts: --hosts db1,db2; without --hosts only this machine runs",
-        )));
+        return Err(fault.into_usage("list the hosts: --hosts db1,db2; without --hosts only this machine runs"));
     }
     let hosts = hosts
         .cloned()
@@ -221,9 +216,7 @@ pub fn connect_from_options(process: &Process, hosts: Option<&String>) -> Result
 pub fn refuse_hosts_under_launcher(hosts: Option<&String>) -> Result<(), Faults> {
     let Some(hosts) = hosts else { return Ok(()) };
     let fault = Fault::new("cannot use --hosts in processes that a launcher has started").at(hosts.as_str());
-    Err(Faults::usage(fault.help(
-        "omit --hosts to use the launcher's processes, or start fathom without the launcher",
-    )))
+    Err(fault.into_usage("omit --hosts to use the launcher's processes, or start fathom without the launcher"))
 }
 
 /// Refuses a fleet for commands that are about this machine only.
@@ -243,9 +236,9 @@ pub fn refuse_fleet(ranks: Option<u32>, command: &str, hosts: Option<&String>) -
         },
     };
     let fault = Fault::new(format!("`fathom {command}` runs only on this machine")).at(place);
-    Err(Faults::usage(fault.help(
+    Err(fault.into_usage(
         "`fathom run --preset NAME` and `fathom sweep` measure on several hosts together, with --hosts or under the same launcher",
-    )))
+    ))
 }
 
 /// Connects the hosts of a list in the syntax of `--hosts`.
@@ -331,13 +324,7 @@ fn read_continues_on_loss(default: bool) -> Result<bool, Faults> {
         "stop" => Ok(false),
         other => {
             let fault = Fault::new(format!("invalid action `{other}` for a lost host"));
-            Err(Faults::usage(
-                fault.at("FATHOM_ON_LOSS").help("set it to `stop` or `continue`"),
-            ))
+            Err(fault.at("FATHOM_ON_LOSS").into_usage("set it to `stop` or `continue`"))
         }
     }
-}
-
-fn refused_faults(list: Vec<HostError>) -> Faults {
-    run::RunError::Hosts(list).into()
 }

@@ -19,14 +19,13 @@ const VARIABLE: &str = "FATHOM_HISTORY";
 /// How long the end of a command waits for the file system of the history. That is longer than the
 /// wait for a lock of another program.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
-/// Length of a wait that is not reported.
+/// Waits that end within this time are not reported.
 const NOTICE_DELAY: Duration = Duration::from_secs(2);
 /// Interval at which the wait looks for a signal.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Prefix that names an entry where a file name is expected.
 const PREFIX: &str = "history:";
 
-/// Location of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HistoryLocation {
     /// The user disabled the history.
@@ -40,30 +39,21 @@ enum HistoryLocation {
 impl HistoryLocation {
     fn from_env() -> HistoryLocation {
         let default_path = || user_data::folder().map(|folder| folder.join("history.sqlite"));
-        match std::env::var_os(VARIABLE) {
-            Some(value) if value == "off" => HistoryLocation::Off,
-            Some(value) if value == "on" => {
-                default_path().map_or(HistoryLocation::NoFolder, |path| HistoryLocation::At(path, true))
-            }
-            Some(value) if !value.is_empty() => HistoryLocation::At(PathBuf::from(value), true),
-            _ => default_path().map_or(HistoryLocation::NoFolder, |path| HistoryLocation::At(path, false)),
-        }
+        let (path, is_requested) = match std::env::var_os(VARIABLE) {
+            Some(value) if value == "off" => return HistoryLocation::Off,
+            Some(value) if value == "on" => (default_path(), true),
+            Some(value) if !value.is_empty() => (Some(PathBuf::from(value)), true),
+            _ => (default_path(), false),
+        };
+        path.map_or(HistoryLocation::NoFolder, |path| {
+            HistoryLocation::At(path, is_requested)
+        })
     }
 }
 
-/// Records the results of a native command, and prints the entry. `save` is the file of `--save`.
+/// Records the results of a native command, and prints the entry. `save` is the file of `--save`;
+/// `name` replaces the name of the test.
 pub fn record(
-    args: &MeasureArgs,
-    save: Option<&PathBuf>,
-    kind: EntryKind,
-    subject: Subject<'_>,
-    verdict: Option<&str>,
-) {
-    record_as(args, save, kind, subject, None, verdict);
-}
-
-/// Records results like [`record`], with a separate name.
-pub fn record_as(
     args: &MeasureArgs,
     save: Option<&PathBuf>,
     kind: EntryKind,
@@ -198,9 +188,7 @@ pub fn fault(error: &HistoryError) -> Fault {
             "use the version of fathom that wrote it, or a newer one; or set FATHOM_HISTORY=FILE".into()
         }
         HistoryError::NoAnswer { .. } | HistoryError::System { .. } | HistoryError::Database { .. } => {
-            "set FATHOM_HISTORY=FILE to \
-            use another file"
-                .into()
+            "set FATHOM_HISTORY=FILE to use another file".into()
         }
         HistoryError::Document(_) => "`fathom history prune` removes entries".into(),
     };
@@ -228,9 +216,7 @@ pub fn path() -> Result<PathBuf, Faults> {
         HistoryLocation::NoFolder => Err(Faults::usage(missing_folder_fault())),
         HistoryLocation::Off => {
             let fault = Fault::new("the history is disabled: FATHOM_HISTORY is `off`");
-            Err(Faults::usage(fault.help(
-                "unset the variable, or set it to `on` or to the path of a history",
-            )))
+            Err(fault.into_usage("unset the variable, or set it to `on` or to the path of a history"))
         }
     }
 }
@@ -257,13 +243,13 @@ pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
     if text == "last" {
         let empty = || {
             let fault = Fault::new(format!("the history {} is empty", history.path().display()));
-            Faults::refused(fault.help("run a command that measures, such as fathom quick"))
+            fault.into_refusal("run a command that measures, such as fathom quick")
         };
         return history.last()?.ok_or_else(empty);
     }
     text.parse().map_err(|_| {
         let fault = Fault::new(format!("`{word}` is not an entry of the history"));
-        Faults::usage(fault.help("specify an entry number or `last`; `fathom history` lists them"))
+        fault.into_usage("specify an entry number or `last`; `fathom history` lists them")
     })
 }
 

@@ -171,9 +171,7 @@ impl JudgedJobs {
 }
 
 pub fn render_report(results: &Results) -> String {
-    let mut bytes = Vec::new();
-    (FORMATS[0].write)(results, &mut bytes).expect("writing to memory does not fail");
-    String::from_utf8_lossy(&bytes).into_owned()
+    screen::write_to_string(|out| (FORMATS[0].write)(results, out))
 }
 
 /// Converts an outcome to that of a JUnit case.

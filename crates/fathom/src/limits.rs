@@ -221,7 +221,7 @@ impl Storage {
         for (name, text) in &args.0 {
             storage.set(name, text).map_err(|why| {
                 let fault = Fault::new(format!("--{name}: {why}")).at(format!("--{name} {text}"));
-                Faults::usage(fault.help("specify a value for all jobs, or for one: --path reader1=cached"))
+                fault.into_usage("specify a value for all jobs, or for one: --path reader1=cached")
             })?;
         }
         Ok(storage)
@@ -288,9 +288,9 @@ impl Storage {
         let jobs: Vec<&str> = jobs.collect();
         match self.per_job.iter().find(|(job, _)| !jobs.contains(&job.as_str())) {
             None => Ok(()),
-            Some((job, _)) => Err(Faults::usage(
-                Fault::new(format!("unknown job `{job}`")).help(format!("the jobs are {}", jobs.join(", "))),
-            )),
+            Some((job, _)) => {
+                Err(Fault::new(format!("unknown job `{job}`")).into_usage(format!("the jobs are {}", jobs.join(", "))))
+            }
         }
     }
 }
@@ -325,10 +325,10 @@ pub fn refuse_unused(layers: &[LimitLayer], jobs: &[(&str, &StoragePath)]) -> Re
         None => Ok(()),
         Some(layer) => {
             let fault = Fault::new(format!("the limit `{}` applies to no job", layer.name));
-            Err(Faults::usage(fault.help(
+            Err(fault.into_usage(
                 "job=, role= and path= of the limit select jobs; set the role and path of a job in \
                 the job file, or with --role and --path",
-            )))
+            ))
         }
     }
 }
@@ -380,7 +380,7 @@ pub fn parse_caps(args: &CapArgs) -> Result<Vec<LimitLayer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {
             let fault = Fault::new(format!("--cap: {why}")).at(format!("--cap {text}"));
-            Faults::usage(fault.help("for example --cap 'VM:iops=1920,mbps=22.5,kind=vm'"))
+            fault.into_usage("for example --cap 'VM:iops=1920,mbps=22.5,kind=vm'")
         };
         Ok(LimitLayer {
             source: CAP.into(),

@@ -77,7 +77,7 @@ pub fn check_inputs<'a>(outputs: impl Iterator<Item = &'a Path>, inputs: &[PathB
 
 fn refuse(role: &str, path: &Path, other: &str) -> Faults {
     let message = format!("cannot write {role} to {}: it is also {other}", path.display());
-    Faults::usage(Fault::new(message).help("name another file"))
+    Fault::new(message).into_usage("name another file")
 }
 
 fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {

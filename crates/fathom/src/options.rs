@@ -1,6 +1,8 @@
 //! Options that several commands share.
 
+use std::fmt::Display;
 use std::marker::PhantomData;
+use std::str::FromStr;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
@@ -155,6 +157,21 @@ pub struct MeasureArgs {
     pub no_history: bool,
 }
 
+/// Parses the value of an option.
+///
+/// # Errors
+/// The text is no such value.
+pub fn parse_value<T>(name: &str, text: &Option<String>, help: &str) -> Result<Option<T>, Faults>
+where
+    T: FromStr<Err: Display>,
+{
+    let parse = |text: &String| {
+        let parsed = text.parse::<T>();
+        parsed.map_err(|error| wrong_value(name, text, error.to_string(), help))
+    };
+    text.as_ref().map(parse).transpose()
+}
+
 /// Parses the time of an option, which must be above 0. The help names `example`.
 ///
 /// # Errors
@@ -184,7 +201,6 @@ pub fn parse_read_percent(text: Option<&str>) -> Result<Option<f64>, Faults> {
     })
 }
 
-/// Creates the fault of a wrong value of an option.
 pub fn wrong_value(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
-    Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
+    Fault::new(why).at(format!("--{name} {text}")).into_usage(help)
 }

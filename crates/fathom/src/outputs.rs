@@ -97,7 +97,8 @@ pub struct OutputArgs {
 
 impl OutputArgs {
     pub fn record(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
-        history::record(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
+        let subject = Subject::Run(results);
+        history::record(&self.measure, self.save.as_ref(), kind, subject, None, verdict);
     }
 }
 
@@ -137,7 +138,6 @@ impl Output {
     }
 }
 
-/// All outputs of a command.
 #[derive(Debug)]
 pub struct Outputs {
     list: Vec<Output>,
@@ -174,8 +174,8 @@ impl Outputs {
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
     pub fn open(mut self, plan: &Plan) -> Result<Outputs, Faults> {
-        self.check_not_target(plan)?;
-        self.check_writable()?;
+        check_not_target(self.files(), &plan.targets)?;
+        check_writable(self.files())?;
         self.open_streams()?;
         self.open_server(plan)?;
         Ok(self)
@@ -213,15 +213,13 @@ impl Outputs {
         }));
         if list.iter().filter(|output| output.file.is_none()).count() > 1 {
             let fault = Fault::new("only one output can go to standard output");
-            return Err(Faults::usage(
-                fault
-                    .at("--out")
-                    .help("write the others to files: --out text,json=result.json"),
-            ));
+            return Err(fault
+                .at("--out")
+                .into_usage("write the others to files: --out text,json=result.json"));
         }
         if charts && !list.iter().any(Output::is_text) {
             let fault = Fault::new("charts need the text report, which --out does not include").at("--charts");
-            return Err(Faults::usage(fault.help("add it: --out text,json=result.json")));
+            return Err(fault.into_usage("add it: --out text,json=result.json"));
         }
         Ok(Outputs {
             list,
@@ -237,14 +235,6 @@ impl Outputs {
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.list.iter().filter_map(|output| output.file.as_deref());
         files.chain(self.save.as_deref())
-    }
-
-    fn check_not_target(&self, plan: &Plan) -> Result<(), Faults> {
-        check_not_target(self.files(), &plan.targets)
-    }
-
-    fn check_writable(&self) -> Result<(), Faults> {
-        check_writable(self.files())
     }
 
     fn open_streams(&mut self) -> Result<(), Faults> {
@@ -368,34 +358,17 @@ impl Outputs {
                 OutputKind::Page => PAGE,
                 OutputKind::Stream => continue,
             };
-            let args = replaced.iter().find(|(option, _)| *option == name);
-            let mut bytes = Vec::new();
-            match (args, output.what) {
-                (Some((_, text)), _) => bytes.extend_from_slice(text.as_bytes()),
-                (None, OutputKind::Report(format)) => {
-                    let written = (format.write)(results, &mut bytes);
-                    written.expect("writing to memory does not fail");
-                }
+            let mut text = match (replaced.iter().find(|(replaced, _)| *replaced == name), output.what) {
+                (Some((_, text)), _) => (*text).to_owned(),
+                (None, OutputKind::Report(format)) => screen::write_to_string(|out| (format.write)(results, out)),
                 (None, OutputKind::Page | OutputKind::Stream) => {
-                    let page = pages::run(results, page::Verdict::default());
-                    bytes.extend_from_slice(html::render_file(&page).as_bytes());
+                    html::render_file(&pages::run(results, page::Verdict::default()))
                 }
-            }
-            if self.charts && output.is_text() {
-                bytes.extend_from_slice(charts::format_charts(results, terminal::has_unicode()).as_bytes());
-            }
-            let (outcome, path) = match &output.file {
-                None => {
-                    let text = String::from_utf8_lossy(&bytes);
-                    let outcome = match output.is_text() {
-                        true => screen::print_report(&text),
-                        false => screen::print(&visible_report(&text)),
-                    };
-                    (outcome, PathBuf::from("standard output"))
-                }
-                Some(path) => (own_files::write(path, &bytes), path.clone()),
             };
-            faults.extend(outcome.err().map(|error| Fault::for_file("write", &path, &error)));
+            if self.charts && output.is_text() {
+                text += &charts::format_charts(results, terminal::has_unicode());
+            }
+            faults.extend(write_report(&text, output.file.as_deref(), output.is_text()).err());
         }
         if let Some(path) = &self.save
             && let Err(error) = own_files::save(results, path)
@@ -410,6 +383,16 @@ impl Outputs {
         let _ = io::stderr().write_all(&rescue);
         Err(Faults::many(faults, Exit::Internal))
     }
+}
+
+/// Writes a report to its file, or to standard output. `is_text` is true if people read it.
+pub(crate) fn write_report(text: &str, file: Option<&Path>, is_text: bool) -> Result<(), Fault> {
+    let (outcome, path) = match file {
+        Some(path) => (own_files::write(path, text.as_bytes()), path),
+        None if is_text => (screen::print_report(text), Path::new("standard output")),
+        None => (screen::print(&visible_report(text)), Path::new("standard output")),
+    };
+    outcome.map_err(|error| Fault::for_file("write", path, &error))
 }
 
 /// Prints failures on stderr, because no report on standard output shows them.
@@ -427,21 +410,14 @@ fn note_errors(results: &Results) {
 /// Refuses reports that would overwrite a target or a disk.
 pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, targets: &[Target]) -> Result<(), Faults> {
     for path in files {
-        let identity = read_identity(path);
-        let fault = |what: String| {
-            let fault = Fault::new(what).help("write the report to another file");
-            Err(Faults::refused(fault))
-        };
         refuse_protected(path)?;
+        let identity = read_identity(path);
         let is_output_path = |target: &Target| {
             is_same_file(Path::new(&target.path), path)
                 || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
         };
         if targets.iter().any(is_output_path) {
-            return fault(format!(
-                "cannot write a report to {}: it is a target of the test",
-                path.display()
-            ));
+            return Err(protected_fault(path, "a target of the test"));
         }
     }
     Ok(())
@@ -477,11 +453,12 @@ pub(crate) fn check_file(path: &Path, targets: &[Target]) -> Result<(), Faults> 
 
 /// Refuses a report to a block device or the history, whose data it would destroy.
 fn refuse_protected(path: &Path) -> Result<(), Faults> {
-    let Some(kind) = find_protected(path) else {
-        return Ok(());
-    };
+    find_protected(path).map_or(Ok(()), |kind| Err(protected_fault(path, kind)))
+}
+
+fn protected_fault(path: &Path, kind: &str) -> Faults {
     let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
-    Err(Faults::refused(fault.help("write the report to another file")))
+    fault.into_refusal("write the report to another file")
 }
 
 /// Names what no output may replace, if the path leads to it.
@@ -507,7 +484,7 @@ fn parse(text: &str) -> Result<Output, Fault> {
         Some((name, file)) => (name, Some(file)),
         None => (text, None),
     };
-    let message = match name {
+    let what = match name {
         STREAM => OutputKind::Stream,
         PAGE => OutputKind::Page,
         name => match formats::find(name) {
@@ -523,7 +500,7 @@ fn parse(text: &str) -> Result<Output, Fault> {
         return Err(fault.help(format!("for example --out {name}=result.{name}")));
     }
     Ok(Output {
-        what: message,
+        what,
         file: file.map(PathBuf::from),
     })
 }

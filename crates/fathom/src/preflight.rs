@@ -10,7 +10,9 @@ use model::environment::{BackgroundIo, Clock, Environment};
 use model::plan::{Plan, TargetKind};
 use report::formats;
 
-use crate::fault::{Fault, Faults};
+use crate::fault::Faults;
+use crate::options;
+use crate::screen;
 use crate::session::Session;
 
 /// Rules whose findings the preflight reports.
@@ -20,12 +22,8 @@ const RULES: [&str; 2] = ["BUSY-DISK", "DEGRADED-RAID"];
 ///
 /// # Errors
 /// The text is not a time.
-pub fn parse_time(text: Option<&String>, default: Nanos) -> Result<Nanos, Faults> {
-    let Some(text) = text else { return Ok(default) };
-    text.parse().map_err(|error: <Nanos as std::str::FromStr>::Err| {
-        let fault = Fault::new(error.to_string()).at(format!("--preflight {text}"));
-        Faults::usage(fault.help("for example --preflight 10s; 0 turns it off"))
-    })
+pub fn parse_time(text: &Option<String>, default: Nanos) -> Result<Nanos, Faults> {
+    Ok(options::parse_value("preflight", text, "for example --preflight 10s; 0 turns it off")?.unwrap_or(default))
 }
 
 /// Watches the devices under the targets of a plan; `None` without devices or time. Prints findings
@@ -47,9 +45,8 @@ pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool
     });
     findings.retain(|finding| RULES.contains(&finding.rule.as_str()));
     if !quiet {
-        let mut bytes = Vec::new();
-        formats::write_findings(&findings, &mut bytes).expect("writing to memory does not fail");
-        crate::screen::note(String::from_utf8_lossy(&bytes).trim_end());
+        let text = screen::write_to_string(|out| formats::write_findings(&findings, out));
+        screen::note(text.trim_end());
     }
     environment.before
 }
@@ -62,7 +59,7 @@ pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option
         return None;
     }
     if !quiet {
-        crate::screen::note(&format!(
+        screen::note(&format!(
             "watching for {time} for I/O of other programs on {}",
             devices.join(", ")
         ));

@@ -20,7 +20,6 @@ pub struct Running {
     pub address: SocketAddr,
     /// Name of the running test.
     pub name: String,
-    /// Start time.
     pub started_unix_ns: u64,
 }
 

@@ -10,8 +10,12 @@ use model::Nanos;
 use model::event::Event;
 use model::finding::Severity;
 use model::plan::Plan;
+use model::results::Results;
 use model::visible_lines;
 use report::live::{Live, Update};
+use run::RunError;
+use run::targets::SharedFiles;
+use run::targets::guard::Permissions;
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -95,9 +99,7 @@ impl Screen {
         match (args.live.unwrap_or(LiveForm::Auto), obstacle) {
             (LiveForm::View, Some(why)) => {
                 let fault = Fault::new(format!("cannot show the live view: {why}")).at("--live view");
-                Err(Faults::usage(
-                    fault.help("omit --live: without a terminal, progress is a line"),
-                ))
+                Err(fault.into_usage("omit --live: without a terminal, progress is a line"))
             }
             (LiveForm::View | LiveForm::Auto, None) => {
                 screen.view_interrupt = Some(session.process.interrupt_flag());
@@ -175,6 +177,25 @@ impl Screen {
         }
     }
 
+    /// Executes a run of a study, and shows it as `run_label`.
+    ///
+    /// # Errors
+    /// [`RunError`] if nothing could be measured.
+    pub fn execute(
+        &mut self,
+        session: &Session,
+        plan: Plan,
+        permissions: &Permissions,
+        shared_files: &mut SharedFiles,
+        run_label: String,
+    ) -> Result<Results, RunError> {
+        self.begin(&plan, Some(run_label));
+        session.execution(plan, permissions).run(&mut |event| {
+            shared_files.adopt_created(&event);
+            self.handle_event(&event);
+        })
+    }
+
     pub fn handle_event(&mut self, event: &Event) {
         self.drop_lost_view();
         if let Form::View(view, _) = &self.form {
@@ -243,7 +264,6 @@ fn write_stderr(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// True if stderr shows colours.
 pub fn colour_on_stderr() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -325,6 +345,13 @@ pub fn put(text: &str) -> Result<Exit, Faults> {
 /// control characters are escaped.
 pub fn put_document(text: &str) -> Result<Exit, Faults> {
     put_bytes(&visible_lines(text)).map(|()| Exit::Done)
+}
+
+/// Returns the text that `write` produces.
+pub fn write_to_string(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut bytes = Vec::new();
+    write(&mut bytes).expect("writing to memory does not fail");
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A document for programs, indented and with a newline at the end.

@@ -33,7 +33,7 @@ pub fn from_args(args: &SilenceArgs) -> Result<Vec<String>, Faults> {
             let help = near.map_or("docs/lint.md lists the rules".to_owned(), |near| {
                 format!("did you mean {near}?")
             });
-            return Err(Faults::usage(fault.help(help)));
+            return Err(fault.into_usage(help));
         }
     }
     names.extend(from_env());

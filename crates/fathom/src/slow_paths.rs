@@ -12,7 +12,7 @@ use engine::sys;
 
 use crate::screen;
 
-/// Length of a wait that is not reported.
+/// Waits that end within this time are not reported.
 const NOTICE_DELAY: Duration = Duration::from_secs(2);
 /// A file system that takes longer for one access does not answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);

@@ -36,7 +36,6 @@ const RESTORE_SEQUENCE: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// True while the view owns the terminal.
 static TERMINAL_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// A view of the run.
 #[derive(Debug)]
 pub struct View {
     shared: Arc<Shared>,
@@ -55,7 +54,6 @@ struct ViewState {
     state: State,
     /// Something has changed since the last redraw.
     is_changed: bool,
-    /// Time of the last event.
     last_event_at: Option<Instant>,
     closing: bool,
 }

@@ -178,12 +178,7 @@ impl Report {
     #[must_use]
     pub fn with_mirror_expectation(mut self, study: &Study) -> Report {
         let (mut operations, mut writes) = (0, 0);
-        for job in study
-            .runs
-            .iter()
-            .flat_map(|run| &run.results.steps)
-            .flat_map(|step| &step.jobs)
-        {
+        for job in study.runs.iter().flat_map(|run| run.results.jobs()) {
             operations += job.total().operations;
             writes += job.directions().write.map_or(0, |writes| writes.operations);
         }

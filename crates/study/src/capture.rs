@@ -169,9 +169,7 @@ impl CapturedLoad {
             ..CapturedLoad::default()
         }
     }
-}
 
-impl CapturedLoad {
     /// Replaces rate and depth by the kernel's counters, if known. This is needed after
     /// lost events: requests whose completion was lost would seem to stay in flight.
     pub fn with_counter_totals(mut self, counted: Option<&CapturedLoad>) -> CapturedLoad {
@@ -358,8 +356,7 @@ mod tests {
                 recorder.record(BlockEvent::Issued(request(step, BlockAction::Read, sector, 16)));
             }
         }
-        let seen = recorder.finish(Nanos::secs(1));
-        assert_eq!(seen.reads.sequential, Some(8 * 49));
+        assert_eq!(recorder.finish(Nanos::secs(1)).reads.sequential, Some(8 * 49));
     }
 
     #[test]

@@ -4,16 +4,12 @@ use model::Nanos;
 
 /// Formats a number with at least three significant digits, and commas between thousands.
 pub(crate) fn format_number(value: f64) -> String {
-    let digits = if value >= 100.0 { 0 } else { 1 };
-    let text = if digits == 0 {
-        format!("{}", value.round())
-    } else {
-        format!("{value:.1}")
+    let text = match value >= 100.0 {
+        true => value.round().to_string(),
+        false => format!("{value:.1}"),
     };
     // Thousands are grouped as in the tables.
-    let (integer, decimals) = text
-        .split_once('.')
-        .map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
+    let (integer, decimals) = text.split_once('.').unwrap_or((text.as_str(), ""));
     let mut grouped = String::new();
     for (index, digit) in integer.chars().enumerate() {
         if index > 0 && (integer.len() - index).is_multiple_of(3) {

@@ -71,58 +71,35 @@ struct Cell {
     all_workers: bool,
 }
 
-const RANDOM_READ: Cell = Cell {
-    name: "random read, depth 1",
-    sequential: false,
-    block: 4 << 10,
-    reads: 100,
-    depth: 1,
-    all_workers: false,
-};
+/// A row of random operations; with a queue, of all workers.
+const fn random(name: &'static str, block: u64, reads: u32, depth: u32) -> Cell {
+    Cell {
+        name,
+        sequential: false,
+        block,
+        reads,
+        depth,
+        all_workers: depth > 1,
+    }
+}
+
+/// A row of sequential operations of one worker.
+const fn sequential(name: &'static str, reads: u32) -> Cell {
+    Cell {
+        sequential: true,
+        all_workers: false,
+        ..random(name, SEQUENTIAL_BLOCK.0, reads, 8)
+    }
+}
 
 const CELLS: [Cell; 7] = [
-    RANDOM_READ,
-    Cell {
-        name: "random write, depth 1",
-        reads: 0,
-        ..RANDOM_READ
-    },
-    Cell {
-        name: "random read, depth 32",
-        depth: 32,
-        all_workers: true,
-        ..RANDOM_READ
-    },
-    Cell {
-        name: "random write, depth 32",
-        reads: 0,
-        depth: 32,
-        all_workers: true,
-        ..RANDOM_READ
-    },
-    Cell {
-        name: "sequential read",
-        sequential: true,
-        block: 1 << 20,
-        depth: 8,
-        ..RANDOM_READ
-    },
-    Cell {
-        name: "sequential write",
-        sequential: true,
-        block: 1 << 20,
-        reads: 0,
-        depth: 8,
-        ..RANDOM_READ
-    },
-    Cell {
-        name: "random 70/30, depth 32",
-        block: 8 << 10,
-        reads: 70,
-        depth: 32,
-        all_workers: true,
-        ..RANDOM_READ
-    },
+    random("random read, depth 1", 4 << 10, 100, 1),
+    random("random write, depth 1", 4 << 10, 0, 1),
+    random("random read, depth 32", 4 << 10, 100, 32),
+    random("random write, depth 32", 4 << 10, 0, 32),
+    sequential("sequential read", 100),
+    sequential("sequential write", 0),
+    random("random 70/30, depth 32", 8 << 10, 70, 32),
 ];
 
 impl Screening {
@@ -266,7 +243,7 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
         ));
     }
     if let (Some(depth_one), Some(many)) = (&depth_one, find(CELLS[2].name)) {
-        sentences.push(explain_depth(&depth_one.clone(), &many, planned_depth(results, 2)));
+        sentences.push(explain_depth(depth_one, &many, planned_depth(results, 2)));
     }
     if let (Some(read), Some(write)) = (find(CELLS[4].name), find(CELLS[5].name)) {
         sentences.push(format!(

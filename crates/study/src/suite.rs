@@ -191,8 +191,7 @@ pub fn sign_off(report: &SuiteReport) -> String {
     page += "\n## Requirements and measurements\n\n| workload | required | measured | 95 % interval | verdict |\n\
              | --- | --- | --- | --- | --- |\n";
     for workload in &report.workloads {
-        let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
-        for clause in judged {
+        for clause in workload.verdict.iter().flat_map(|verdict| &verdict.clauses) {
             page += &clause_row(&workload.name, clause);
         }
         if workload.verdict.is_none() {

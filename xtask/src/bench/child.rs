@@ -4,9 +4,7 @@
 //! any. So each program has its own parent: this program, as `cargo xtask measured FILE PROGRAM…`,
 //! which writes the usage to FILE.
 
-use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -46,7 +44,6 @@ pub(crate) struct FinishedProgram {
     pub(crate) stderr: String,
 }
 
-/// Runs a program with its arguments.
 pub(crate) fn run(line: &[String]) -> Result<FinishedProgram, BenchError> {
     let usage = tempfile::NamedTempFile::new()?;
     let child = Command::new(std::env::current_exe()?)
@@ -109,14 +106,10 @@ pub(crate) fn measured(arguments: &[String]) -> Result<(), String> {
         // The kernel reports units of 1024 bytes.
         memory_bytes: taken.max_rss().cast_unsigned() * 1024,
     };
-    write(Path::new(file), &usage).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(&usage).map_err(|error| error.to_string())?;
+    std::fs::write(file, text).map_err(|error| error.to_string())?;
     match status.success() {
         true => Ok(()),
         false => Err(format!("ended with {status}")),
     }
-}
-
-fn write(file: &Path, usage: &Usage) -> std::io::Result<()> {
-    let text = serde_json::to_string(usage)?;
-    std::fs::File::create(file)?.write_all(text.as_bytes())
 }

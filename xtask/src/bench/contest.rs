@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::BenchError;
+use super::figure::digits;
 use super::machine::Machine;
 use super::options::Options;
 use super::outcome::Outcome;
@@ -108,7 +109,6 @@ impl Bench {
         }
     }
 
-    /// One run.
     pub(crate) fn run_once(&self, contender: &Contender) -> Result<Outcome, BenchError> {
         let Contender { tool, work } = contender;
         self.record_line(*tool, work);
@@ -198,7 +198,6 @@ pub(crate) fn compare(ours: &[f64], theirs: &[f64], show: impl Fn(f64) -> String
 
 /// `1.31 M/s`, `45.1 k/s`.
 pub(crate) fn per_second(iops: f64) -> String {
-    use super::figure::digits;
     match iops {
         iops if iops >= 1e6 => format!("{} M/s", digits(iops / 1e6)),
         iops if iops >= 1e4 => format!("{} k/s", digits(iops / 1e3)),
@@ -208,7 +207,6 @@ pub(crate) fn per_second(iops: f64) -> String {
 
 /// `412 ns`, `3.1 µs`, `12 ms`.
 pub(crate) fn time(ns: f64) -> String {
-    use super::figure::digits;
     match ns {
         ns if ns >= 1e6 => format!("{} ms", digits(ns / 1e6)),
         ns if ns >= 1e3 => format!("{} µs", digits(ns / 1e3)),

@@ -2,14 +2,11 @@
 
 use serde::Serialize;
 
-/// A figure of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Figure {
-    /// Name of the row.
     pub(crate) row: &'static str,
     /// Description of the measurement.
     pub(crate) what: String,
-    /// Its goal.
     #[serde(rename = "wanted")]
     pub(crate) goal: Goal,
     /// Its value; absent if it could not be measured.
@@ -100,7 +97,6 @@ impl Figure {
         Figure { samples, ..self }
     }
 
-    /// The verdict as text.
     pub(crate) fn verdict(&self) -> String {
         match self.found.map(|found| self.goal.verdict(found)) {
             None => "not measured".to_owned(),

@@ -26,7 +26,6 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The facts of this machine.
     pub(crate) fn detect() -> Machine {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let cpu = read("/proc/cpuinfo");

@@ -23,6 +23,8 @@ use contest::Bench;
 use figure::Figure;
 use options::Options;
 
+use crate::command::select;
+
 /// Why a row could not be measured.
 #[derive(Debug)]
 pub(crate) struct BenchError(String);
@@ -54,8 +56,8 @@ impl From<testbed::Unavailable> for BenchError {
 /// Measures every row, or those named, and writes the results to `bench/runs`.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     let options = Options::parse(arguments)?;
-    let wanted = rows::ROWS.iter().filter(|(name, _)| options.wants(name));
-    let bench = Bench::new(options.clone()).map_err(|why| why.to_string())?;
+    let wanted = select(rows::ROWS, &options.only, "row")?;
+    let bench = Bench::new(options).map_err(|why| why.to_string())?;
     let mut figures: Vec<Figure> = Vec::new();
     let mut failed = Vec::new();
     for (name, measure) in wanted {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::rows::ROWS;
+use crate::command::{root, select};
 
 /// The command line: how much to measure, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +33,7 @@ impl Options {
             only: Vec::new(),
             pairs: 5,
             seconds: 4.0,
-            dir: crate::command::root().join("target"),
+            dir: root().join("target"),
             fathom: None,
         };
         let mut rest = arguments.iter();
@@ -54,23 +55,8 @@ impl Options {
         }
         options.pairs = pairs.unwrap_or(options.pairs).max(1);
         options.seconds = seconds.unwrap_or(options.seconds);
-        if let Some(unknown) = options
-            .only
-            .iter()
-            .find(|only| !ROWS.iter().any(|(name, _)| name == only))
-        {
-            let known: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
-            return Err(format!(
-                "there is no row `{unknown}`; the rows are {}",
-                known.join(", ")
-            ));
-        }
+        select(ROWS, &options.only, "row")?;
         Ok(options)
-    }
-
-    /// True if a row is selected.
-    pub(crate) fn wants(&self, row: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == row)
     }
 }
 
@@ -87,8 +73,7 @@ mod tests {
     fn a_smoke_run_is_short_unless_asked_otherwise() {
         let smoke = parse("--smoke").unwrap();
         assert_eq!((smoke.pairs, smoke.seconds), (1, 1.0));
-        let longer = parse("--smoke --pairs 3").unwrap();
-        assert_eq!(longer.pairs, 3);
+        assert_eq!(parse("--smoke --pairs 3").unwrap().pairs, 3);
         assert_eq!(parse("").unwrap().pairs, 5);
     }
 

@@ -15,7 +15,7 @@ const GIB: u64 = 1 << 30;
 pub(crate) const HOT_BYTES: u64 = 4 << 20;
 
 /// The targets, created on first use.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Places {
     dir: PathBuf,
     /// Size of each.
@@ -33,11 +33,7 @@ impl Places {
         Places {
             dir: options.dir.clone(),
             size: if options.smoke { GIB / 16 } else { GIB },
-            folder: OnceCell::new(),
-            file: OnceCell::new(),
-            hot: OnceCell::new(),
-            tmpfs: OnceCell::new(),
-            zram: OnceCell::new(),
+            ..Places::default()
         }
     }
 
@@ -51,20 +47,18 @@ impl Places {
 
     /// A file on disk, without holes or unwritten extents, and in the page cache.
     pub(crate) fn file(&self) -> Result<&Path, BenchError> {
-        let made = once(&self.file, || {
-            let path = self.folder()?.join("file");
-            fill(&path, self.size)?;
-            Ok(path)
-        })?;
-        read(made)?;
-        Ok(made)
+        self.cached_file(&self.file, "file", self.size)
     }
 
     /// A file of [`HOT_BYTES`] bytes in the page cache.
     pub(crate) fn hot(&self) -> Result<&Path, BenchError> {
-        let made = once(&self.hot, || {
-            let path = self.folder()?.join("hot");
-            fill(&path, HOT_BYTES)?;
+        self.cached_file(&self.hot, "hot", HOT_BYTES)
+    }
+
+    fn cached_file<'a>(&self, cell: &'a OnceCell<PathBuf>, name: &str, size: u64) -> Result<&'a Path, BenchError> {
+        let made = once(cell, || {
+            let path = self.folder()?.join(name);
+            fill(&path, size)?;
             Ok(path)
         })?;
         read(made)?;

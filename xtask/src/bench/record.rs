@@ -87,7 +87,6 @@ impl Record<'_> {
     }
 }
 
-/// The table of figures.
 fn table(figures: &[Figure]) -> String {
     let mut out =
         "| row | measurement | goal | measured | | fathom : fio |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();

@@ -23,7 +23,6 @@ pub(crate) enum Tool {
 /// Path of the bare loop in the folder of a profile.
 const FLOOR: &str = "examples/floor";
 
-/// The programs.
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
     fathom: PathBuf,
@@ -35,13 +34,7 @@ pub(crate) struct Tools {
 impl Tools {
     /// Builds fathom, unless a program is given, and looks for the other tools.
     pub(crate) fn find(fathom: Option<&Path>, profile: &'static str) -> Result<Tools, BenchError> {
-        let fathom = match fathom {
-            Some(path) => path.canonicalize()?,
-            None => {
-                run(cargo().args(["build", "--profile", profile, "--package", "fathom"])).map_err(BenchError)?;
-                target_folder().join(profile).join("fathom")
-            }
-        };
+        let fathom = crate::command::fathom(fathom, profile).map_err(BenchError)?;
         let answers = |program: &str| {
             let asked = std::process::Command::new(program).arg("--version").output();
             asked.is_ok_and(|output| output.status.success())
@@ -94,7 +87,6 @@ impl Tools {
         program.into_iter().chain(arguments.iter().cloned()).collect()
     }
 
-    /// Runs a workload with a tool.
     pub(crate) fn run(&self, tool: Tool, work: &Work) -> Result<FinishedProgram, BenchError> {
         child::run(&self.line(tool, work))
     }

@@ -89,15 +89,13 @@ impl Work {
 
     /// Adds arguments for fathom.
     pub(crate) fn ours(mut self, arguments: &[&str]) -> Work {
-        self.ours
-            .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        self.ours.extend(words(arguments));
         self
     }
 
     /// Adds arguments for fio.
     pub(crate) fn theirs(mut self, arguments: &[&str]) -> Work {
-        self.theirs
-            .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        self.theirs.extend(words(arguments));
         self
     }
 
@@ -199,9 +197,7 @@ impl Work {
         line.extend(self.theirs.iter().cloned());
         line
     }
-}
 
-impl Work {
     /// DiskSpd's arguments; it chooses the engine itself. A single operation becomes a rate of 1/s.
     pub(crate) fn diskspd(&self) -> Vec<String> {
         let (seconds, rate) = match self.until {

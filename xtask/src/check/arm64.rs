@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use super::optional_tool;
 use crate::arm64::{TARGET, cargo_for_arm64, emulator, folder};
 use crate::command::{cargo, output, root, run, target_folder};
 
@@ -83,7 +84,7 @@ const REPORTS: [&str; 3] = ["csv", "csv-percentiles", "csv-histogram"];
 ///
 /// Without an emulator nothing is run; only the build server treats this as a failure.
 pub(crate) fn check() -> Result<(), String> {
-    let Some(emulator) = find_emulator()? else {
+    let Some(emulator) = optional_tool(emulator())? else {
         return Ok(());
     };
     let mut tests = built(&TESTS)?;
@@ -113,22 +114,11 @@ pub(crate) fn check() -> Result<(), String> {
 
 /// Compiles what [`check`] runs.
 pub(crate) fn build() -> Result<(), String> {
-    if find_emulator()?.is_none() {
+    if optional_tool(emulator())?.is_none() {
         return Ok(());
     }
     run(built(&TESTS)?.arg("--no-run"))?;
     run(&mut built(&PROGRAM)?)
-}
-
-fn find_emulator() -> Result<Option<PathBuf>, String> {
-    match emulator() {
-        Ok(emulator) => Ok(Some(emulator)),
-        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => Err(why),
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            Ok(None)
-        }
-    }
 }
 
 /// A Cargo command with the profile for short runs.
@@ -156,7 +146,6 @@ struct ProgramPair {
 }
 
 impl ProgramPair {
-    /// The program for ARM64.
     fn arm64_command(&self) -> Command {
         let mut command = Command::new(&self.emulator);
         command.arg(&self.theirs);

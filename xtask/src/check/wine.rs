@@ -1,8 +1,8 @@
 //! Runs tests of the Windows program under Wine.
 
-use super::wine_view;
+use super::{optional_tool, wine_view};
 use crate::command::run;
-use crate::wine::{PreparedWine, Wine};
+use crate::wine::{Wine, find};
 
 /// Packages that depend on the operating system. The others behave the same everywhere.
 const PACKAGES: [&str; 5] = [
@@ -28,7 +28,7 @@ const TESTS: [(&str, &str, &[&str]); 3] = [
 ///
 /// Without Wine nothing is run; only the build server treats this as a failure.
 pub(crate) fn check() -> Result<(), String> {
-    let Some(wine) = find()? else { return Ok(()) };
+    let Some(wine) = prepared()? else { return Ok(()) };
     let mut failures = run_tests(&wine, &[]);
     failures.extend(wine_view::check(&wine).err());
     match failures.is_empty() {
@@ -39,23 +39,16 @@ pub(crate) fn check() -> Result<(), String> {
 
 /// Compiles what [`check`] runs.
 pub(crate) fn build() -> Result<(), String> {
-    let Some(wine) = find()? else { return Ok(()) };
+    let Some(wine) = prepared()? else { return Ok(()) };
     run_tests(&wine, &["--no-run"]).into_iter().next().map_or(Ok(()), Err)
 }
 
-fn find() -> Result<Option<PreparedWine>, String> {
-    match Wine::find() {
-        Ok(wine) => wine.prepare().map(Some),
-        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => Err(why),
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            Ok(None)
-        }
-    }
+fn prepared() -> Result<Option<Wine>, String> {
+    optional_tool(find())?.map(Wine::prepare).transpose()
 }
 
 /// `cargo test` with these options for every test program. Returns the failures.
-fn run_tests(wine: &PreparedWine, options: &[&str]) -> Vec<String> {
+fn run_tests(wine: &Wine, options: &[&str]) -> Vec<String> {
     let units: Vec<&str> = ["--lib", "--bins"]
         .into_iter()
         .chain(PACKAGES.iter().flat_map(|package| ["--package", package]))

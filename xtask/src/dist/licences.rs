@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::metadata;
+use crate::command::{cannot, metadata};
 
 /// Libraries that no manifest lists: libraries of the compiler or inside crates.
 const UNLISTED_LIBRARIES: &str = "\
@@ -94,14 +94,14 @@ fn used<'a>(metadata: &'a Value, packages: &BTreeMap<&str, &'a Value>) -> Result
 
 /// The texts of licence files.
 fn texts_in(folder: &Path) -> Result<Vec<String>, String> {
-    let entries = fs::read_dir(folder).map_err(super::cannot("read", folder))?;
+    let entries = fs::read_dir(folder).map_err(cannot("read", folder))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let of_licences = paths.iter().filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
         path.is_file() && BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
     });
-    let read = |path| fs::read(path).map_err(super::cannot("read", path));
+    let read = |path| fs::read(path).map_err(cannot("read", path));
     of_licences
         .map(|path| read(path).map(|bytes| String::from_utf8_lossy(&bytes).replace("\r\n", "\n")))
         .collect()

@@ -11,80 +11,39 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{cargo, output, root, run, target_folder};
+use crate::command::{cannot, fathom, output, root, select, write};
 
-const USAGE: &str =
-    "usage: cargo xtask dist [linux-gnu|linux-musl|linux-arm64|windows|deb]…, all of them if none is named";
+/// An artefact: the target triple, and what builds the program.
+type Artefact = (&'static str, fn() -> Result<PathBuf, String>);
 
-/// An artefact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Artefact {
-    /// For every Linux with a C library of 2014 or later.
-    LinuxGnu,
-    /// For every Linux, without any library.
-    LinuxMusl,
-    /// For every Linux on ARM64, without any library.
-    LinuxArm64,
-    /// For Windows 10 and Windows Server 2016, or later.
-    Windows,
-    /// `LinuxGnu` as a package for Debian and its derivatives.
-    Deb,
-}
+/// The name of the package for Debian and its derivatives.
+const DEB: &str = "deb";
 
 const ARTEFACTS: [(&str, Artefact); 5] = [
-    ("linux-gnu", Artefact::LinuxGnu),
-    ("linux-musl", Artefact::LinuxMusl),
-    ("linux-arm64", Artefact::LinuxArm64),
-    ("windows", Artefact::Windows),
-    ("deb", Artefact::Deb),
+    // For every Linux with a C library of 2014 or later.
+    ("linux-gnu", (toolchains::GNU, toolchains::build_glibc)),
+    // For every Linux, without any library.
+    ("linux-musl", (toolchains::MUSL, toolchains::build_musl)),
+    // For every Linux on ARM64, without any library.
+    ("linux-arm64", (crate::arm64::TARGET, toolchains::build_arm64)),
+    // For Windows 10 and Windows Server 2016, or later.
+    ("windows", (crate::windows::TARGET, toolchains::build_windows)),
+    // The program of `linux-gnu`.
+    (DEB, (toolchains::GNU, toolchains::build_glibc)),
 ];
-
-impl Artefact {
-    /// The target triple.
-    fn target(self) -> &'static str {
-        match self {
-            Artefact::LinuxGnu | Artefact::Deb => "x86_64-unknown-linux-gnu",
-            Artefact::LinuxMusl => "x86_64-unknown-linux-musl",
-            Artefact::LinuxArm64 => crate::arm64::TARGET,
-            Artefact::Windows => crate::windows::TARGET,
-        }
-    }
-
-    /// Builds the program.
-    fn build(self) -> Result<PathBuf, String> {
-        match self {
-            Artefact::LinuxGnu | Artefact::Deb => toolchains::build_glibc(),
-            Artefact::LinuxMusl => toolchains::build_musl(),
-            Artefact::LinuxArm64 => toolchains::build_arm64(),
-            Artefact::Windows => toolchains::build_windows(),
-        }
-    }
-}
 
 /// Builds the named artefacts, or all.
 pub(crate) fn dist(names: &[String]) -> Result<(), String> {
-    let known = |name: &String| {
-        ARTEFACTS
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, artefact)| *artefact)
-    };
-    let mut wanted = Vec::new();
-    for name in names {
-        wanted.push(known(name).ok_or_else(|| format!("there is no `{name}`\n{USAGE}"))?);
-    }
-    if wanted.is_empty() {
-        wanted = ARTEFACTS.map(|(_, artefact)| artefact).to_vec();
-    }
+    let wanted = select(&ARTEFACTS, names, "artefact")?;
     let folder = root().join("target/dist");
     fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
     let pages = pages(&folder)?;
-    for artefact in wanted {
-        let program = artefact.build()?;
-        let licences = licences::text_for(artefact.target())?;
-        let made = match artefact {
-            Artefact::Deb => package::deb(&folder, &program, &licences, &pages)?,
-            _ => package::archive(&folder, artefact.target(), &program, &licences, &pages)?,
+    for (name, (target, build)) in wanted {
+        let program = build()?;
+        let licences = licences::text_for(target)?;
+        let made = match *name {
+            DEB => package::deb(&folder, &program, &licences, &pages)?,
+            _ => package::archive(&folder, target, &program, &licences, &pages)?,
         };
         let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
         eprintln!(
@@ -106,8 +65,7 @@ fn pages(folder: &Path) -> Result<PathBuf, String> {
     for part in ["man", "completions"] {
         fs::create_dir_all(pages.join(part)).map_err(cannot("make", &pages))?;
     }
-    run(cargo().args(["build", "--package", "fathom", "--bin", "fathom"]))?;
-    let program = target_folder().join("debug/fathom");
+    let program = fathom(None, "dev")?;
     let printed = |words: &[&str]| -> Result<String, String> {
         output(Command::new(&program).args(words)).map(|text| text + "\n")
     };
@@ -118,12 +76,11 @@ fn pages(folder: &Path) -> Result<PathBuf, String> {
         .and_then(|(_, rest)| rest.split_once(']'))
         .ok_or("`fathom man --help` does not name its pages")?
         .0;
-    let write = |path: PathBuf, text: String| fs::write(&path, text).map_err(cannot("write", &path));
-    write(pages.join("man/fathom.1"), printed(&["man"])?)?;
+    write(&pages.join("man/fathom.1"), &printed(&["man"])?)?;
     for command in commands.split(", ") {
         write(
-            pages.join(format!("man/fathom-{command}.1")),
-            printed(&["man", command])?,
+            &pages.join(format!("man/fathom-{command}.1")),
+            &printed(&["man", command])?,
         )?;
     }
     for (shell, name) in [
@@ -133,16 +90,14 @@ fn pages(folder: &Path) -> Result<PathBuf, String> {
         ("powershell", "fathom.ps1"),
         ("elvish", "fathom.elv"),
     ] {
-        write(pages.join("completions").join(name), printed(&["completions", shell])?)?;
+        write(
+            &pages.join("completions").join(name),
+            &printed(&["completions", shell])?,
+        )?;
     }
     Ok(pages)
 }
 
-/// The version of the program.
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
-}
-
-fn cannot(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> String {
-    move |error| format!("cannot {what} {}: {error}", path.display())
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{cannot, version};
-use crate::command::{output, root, run};
+use super::version;
+use crate::command::{cannot, output, read, root, run, write};
 
 /// Documents from the root of the workspace.
 const TO_READ: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -79,7 +79,7 @@ pub(super) fn deb(folder: &Path, program: &Path, licences: &str, pages: &Path) -
     let documents = make("usr/share/doc/fathom")?;
     copy(&root().join("README.md"), &documents.join("README.md"))?;
     copy(&root().join("CHANGELOG.md"), &documents.join("changelog"))?;
-    let ours = fs::read_to_string(root().join("LICENSE-MIT")).map_err(cannot("read", &root().join("LICENSE-MIT")))?;
+    let ours = read(&root().join("LICENSE-MIT"))?;
     let copyright =
         format!("fathom is MIT OR Apache-2.0 (/usr/share/common-licenses/Apache-2.0).\n\n{ours}\n{licences}");
     write(&documents.join("copyright"), &copyright)?;
@@ -148,10 +148,6 @@ fn fresh(folder: &Path) -> Result<(), String> {
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     fs::copy(from, to).map(|_| ()).map_err(cannot("copy", from))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(cannot("write", path))
 }
 
 #[cfg(test)]

@@ -4,14 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::cannot;
 use crate::arm64::{TARGET as ARM64, cargo_for_arm64};
-use crate::command::{output, root, run};
+use crate::command::{cannot, output, root, run, write};
 use crate::windows::{DebianCargo, TARGET as WINDOWS, cargo_for_windows};
 use crate::zig::Zig;
 
-const GNU: &str = "x86_64-unknown-linux-gnu";
-const MUSL: &str = "x86_64-unknown-linux-musl";
+pub(super) const GNU: &str = "x86_64-unknown-linux-gnu";
+pub(super) const MUSL: &str = "x86_64-unknown-linux-musl";
 /// The C library of CentOS 7, older than the C library of every supported system.
 const OLDEST_GLIBC: [u32; 2] = [2, 17];
 /// DLLs of every Windows.
@@ -65,7 +64,7 @@ pub(super) fn build_musl() -> Result<PathBuf, String> {
     fs::copy(&found, &library).map_err(cannot("copy", Path::new(&found)))?;
     let source = unwinding.join("none.c");
     let none = "int _dl_find_object(void *address, void *into) { (void)address; (void)into; return -1; }\n";
-    fs::write(&source, none).map_err(cannot("write", &source))?;
+    write(&source, none)?;
     let object = unwinding.join("none.o");
     run(Command::new("musl-gcc")
         .args(["-O2", "-c", "-o"])

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::command::{cargo, root, run};
+use crate::command::{fathom, read, root, run, select, write};
 use terminal::Terminal;
 
 type Picture = (&'static str, fn(&Path) -> Result<Vec<u8>, String>);
@@ -26,22 +26,10 @@ const PICTURES: [Picture; 13] = [
     ("run-800.png", |program| run_page(program, &Shot::new(800, 800))),
     ("run-420.png", |program| run_page(program, &Shot::new(420, 1400))),
     ("run-print.png", |program| {
-        run_page(
-            program,
-            &Shot {
-                medium: Medium::Paper,
-                ..Shot::new(0, 0)
-            },
-        )
+        run_page(program, &Shot::new(0, 0).on(Medium::Paper))
     }),
     ("run-no-script.png", |program| {
-        run_page(
-            program,
-            &Shot {
-                medium: Medium::NoScript,
-                ..Shot::new(1280, 800)
-            },
-        )
+        run_page(program, &Shot::new(1280, 800).on(Medium::NoScript))
     }),
     ("compare.png", compare),
     ("suite.png", suite),
@@ -57,24 +45,9 @@ pub(crate) fn screenshots(words: &[String]) -> Result<(), String> {
         [flag, path, rest @ ..] if flag == "--program" => (Some(path), rest),
         _ => (None, words),
     };
-    if let Some(unknown) = only
-        .iter()
-        .find(|name| !PICTURES.iter().any(|(known, _)| known == name))
-    {
-        let known = PICTURES.map(|(name, _)| name).join(", ");
-        return Err(format!("there is no picture `{unknown}`; there are {known}"));
-    }
-    let program = match given {
-        Some(path) => std::fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?,
-        None => {
-            run(cargo().args(["build", "--release", "--package", "fathom"]))?;
-            root().join("target/release/fathom")
-        }
-    };
-    for (name, draw) in PICTURES
-        .iter()
-        .filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name))
-    {
+    let pictures = select(&PICTURES, only, "picture")?;
+    let program = fathom(given.map(Path::new), "release")?;
+    for (name, draw) in pictures {
         let path: PathBuf = root().join("docs/pictures").join(name);
         std::fs::write(&path, draw(&program)?).map_err(|error| format!("{}: {error}", path.display()))?;
         eprintln!("wrote {}", path.display());
@@ -124,12 +97,16 @@ impl Shot {
             medium: Medium::Screen,
         }
     }
+
+    fn on(self, medium: Medium) -> Shot {
+        Shot { medium, ..self }
+    }
 }
 
 /// The first screen of the page of a broken promise, on the simulated device of the examples.
 fn report(program: &Path) -> Result<Vec<u8>, String> {
     let example = root().join("examples/simulated.toml");
-    let job = std::fs::read_to_string(&example).map_err(|error| format!("{}: {error}", example.display()))?;
+    let job = read(&example)?;
     let line = [
         "verify", "disk.toml", "--require", "iops>=100000,p99<=3ms", "--cap", "disk:iops=80000", "--quick", "--report",
         "page.html",
@@ -176,7 +153,6 @@ const SUITE: &str = "name = \"acceptance\"\n[defaults]\ntarget = \"simulated:dis
     [[workload]]\nname = \"reports\"\nblock = \"64KiB\"\nrequire = \"iops>=1000,p90<=3ms\"\n\
     [simulated.disk]\nsize = \"100GiB\"\nservers = 8\nservice = \"exponential 2ms\"\n";
 
-/// The page of a suite.
 fn suite(program: &Path) -> Result<Vec<u8>, String> {
     let line = ["suite", "disk.toml", "--report", "page.html"];
     page(program, SUITE, &[&line], &Shot::new(1280, 820))
@@ -186,7 +162,7 @@ fn suite(program: &Path) -> Result<Vec<u8>, String> {
 fn history(program: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
     let folder = folder()?;
     let place = folder.path();
-    std::fs::write(place.join("disk.toml"), SERVERS).map_err(|error| error.to_string())?;
+    write(&place.join("disk.toml"), SERVERS)?;
     let verify = |promise| ["verify", "disk.toml", "--require", promise, "--quick"];
     let deep = ["run", "disk.toml", "--depth", "16", "--name", "orders, 16 in flight"];
     let [kept, missed] = ["iops>=1500,p99<=3ms", "iops>=1500,p99<=1ms"].map(verify);
@@ -206,7 +182,7 @@ fn history(program: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
     let ended = server.kill().and_then(|()| server.wait());
     ended.map_err(|error| format!("fathom serve: {error}"))?;
     let list = list.map_err(|error| format!("fathom serve: {error}"))?;
-    std::fs::write(place.join("page.html"), list).map_err(|error| error.to_string())?;
+    write(&place.join("page.html"), &list)?;
     take_screenshot(place, shot)
 }
 
@@ -236,7 +212,7 @@ fn folder() -> Result<TempDir, String> {
 fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec<u8>, String> {
     let folder = folder()?;
     let place = folder.path();
-    std::fs::write(place.join("disk.toml"), job).map_err(|error| error.to_string())?;
+    write(&place.join("disk.toml"), job)?;
     let complaints = measure(program, place, "off", lines)?;
     if !place.join("page.html").exists() {
         return Err(format!("no page was written: {complaints}"));
@@ -289,7 +265,7 @@ fn take_screenshot(place: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
             "<body style='margin:0'><iframe src='page.html' style='border:0;width:{width}px;height:{height}px'></iframe>"
         );
         let file = place.join("frame.html");
-        std::fs::write(&file, frame).map_err(|error| error.to_string())?;
+        write(&file, &frame)?;
         browser.args([
             // Small enough for a page: below 120 KB.
             "--force-device-scale-factor=0.75",

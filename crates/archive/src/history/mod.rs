@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::Saved;
 
@@ -124,19 +124,15 @@ impl History {
     /// # Errors
     /// [`HistoryError`], if it cannot be stored.
     pub fn add_prepared(&mut self, prepared: &PreparedEntry) -> Result<u64, HistoryError> {
-        let (connection, path) = (&mut self.connection, &self.path);
-        let failed = |error| HistoryError::from_sqlite(error, path);
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        let transaction = transaction.map_err(failed)?;
-        let id = prepared.entry.insert(&transaction).map_err(failed)?;
-        transaction
-            .execute(
+        let added = schema::change(&mut self.connection, |transaction| {
+            let id = prepared.entry.insert(transaction)?;
+            transaction.execute(
                 "INSERT INTO document (entry, bytes) VALUES (?1, ?2)",
                 params![id, prepared.bytes],
-            )
-            .map_err(failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(id.unsigned_abs())
+            )?;
+            Ok(id.unsigned_abs())
+        });
+        added.map_err(|error| self.sqlite_error(error))
     }
 
     /// The entries that match a filter, the latest first.
@@ -156,11 +152,7 @@ impl History {
             id: Some(id),
             ..Filter::default()
         };
-        let missing = || HistoryError::NoEntry {
-            id,
-            path: self.path.clone(),
-        };
-        self.list(&filter)?.pop().ok_or_else(missing)
+        self.list(&filter)?.pop().ok_or_else(|| self.no_entry(id))
     }
 
     /// The number of the latest entry; `None` if there is none.
@@ -188,11 +180,7 @@ impl History {
             )
             .optional()
             .map_err(|error| self.sqlite_error(error))?;
-        let missing = || HistoryError::NoEntry {
-            id,
-            path: self.path.clone(),
-        };
-        document::to_saved_form(&document.ok_or_else(missing)?, &self.path)
+        document::to_saved_form(&document.ok_or_else(|| self.no_entry(id))?, &self.path)
     }
 
     /// The result of an entry.
@@ -254,26 +242,26 @@ impl History {
     /// # Errors
     /// [`HistoryError`], if they cannot be removed.
     pub fn prune(&mut self, entries: &[Entry]) -> Result<(), HistoryError> {
-        let (connection, path) = (&mut self.connection, &self.path);
-        let failed = |error| HistoryError::from_sqlite(error, path);
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        let transaction = transaction.map_err(failed)?;
-        for entry in entries {
-            let id = entry.id.cast_signed();
-            transaction
-                .execute("DELETE FROM entry WHERE id = ?1", [id])
-                .map_err(failed)?;
-        }
-        transaction.commit().map_err(failed)
+        let pruned = schema::change(&mut self.connection, |transaction| {
+            for entry in entries {
+                transaction.execute("DELETE FROM entry WHERE id = ?1", [entry.id.cast_signed()])?;
+            }
+            Ok(())
+        });
+        pruned.map_err(|error| self.sqlite_error(error))
     }
 
     fn require_changed(&self, id: u64, rows: usize) -> Result<(), HistoryError> {
         match rows {
-            0 => Err(HistoryError::NoEntry {
-                id,
-                path: self.path.clone(),
-            }),
+            0 => Err(self.no_entry(id)),
             _ => Ok(()),
+        }
+    }
+
+    fn no_entry(&self, id: u64) -> HistoryError {
+        HistoryError::NoEntry {
+            id,
+            path: self.path.clone(),
         }
     }
 

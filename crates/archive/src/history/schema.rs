@@ -108,20 +108,27 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Hi
         // Lets pruning return space to the file system. SQLite accepts it only for an empty file.
         connection.pragma_update(None, "auto_vacuum", "FULL").map_err(failed)?;
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-    let transaction = transaction.map_err(failed)?;
-    // Another program may have migrated the file in the meantime.
-    let version = read_version(&transaction).map_err(failed)?;
-    for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
-        step(&transaction).map_err(failed)?;
-    }
-    transaction
-        .pragma_update(None, "application_id", APPLICATION_ID)
-        .map_err(failed)?;
-    transaction
-        .pragma_update(None, "user_version", HISTORY_VERSION)
-        .map_err(failed)?;
-    transaction.commit().map_err(failed)
+    let migrated = change(connection, |transaction| {
+        // Another program may have migrated the file in the meantime.
+        let version = read_version(transaction)?;
+        for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
+            step(transaction)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", HISTORY_VERSION)
+    });
+    migrated.map_err(failed)
+}
+
+/// Makes changes in one transaction.
+pub(super) fn change<T>(
+    connection: &mut Connection,
+    changes: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let result = changes(&transaction)?;
+    transaction.commit()?;
+    Ok(result)
 }
 
 fn read_version(connection: &Connection) -> rusqlite::Result<i64> {

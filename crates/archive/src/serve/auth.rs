@@ -106,8 +106,7 @@ impl AuthGuard {
         }
         let name = self.cookie_name();
         let cookies: Vec<String> = headers.get_all(COOKIE).iter().map(text).collect();
-        let mut pairs = cookies.iter().flat_map(|line| line.split(';'));
-        pairs.any(|pair| {
+        cookies.iter().flat_map(|line| line.split(';')).any(|pair| {
             let pair = pair.trim().split_once('=');
             pair.is_some_and(|(key, word)| key == name && token.matches(word))
         })

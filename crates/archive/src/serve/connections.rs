@@ -183,7 +183,6 @@ impl Connection {
     }
 }
 
-/// The connection of a request.
 #[derive(Clone, Debug)]
 pub(super) struct RequestConnection(Arc<Connection>);
 

@@ -141,9 +141,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut hosts = match &on {
         Some(_) if session.has_fleet() => {
             let fault = Fault::new("--on alternates between hosts, but this test runs on all of them at the same time");
-            return Err(Faults::usage(
-                fault.help("run it without FATHOM_HOSTS and without an MPI launcher"),
-            ));
+            return Err(fault.into_usage("run it without FATHOM_HOSTS and without an MPI launcher"));
         }
         Some((a, b)) => [
             Some(fleet::connect_host_list(&session.process, a)?),
@@ -179,7 +177,7 @@ pub(super) fn show(
         let fault = Fault::new(format!(
             "{file} holds another kind of study, not a comparison of A and B"
         ));
-        Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
+        fault.into_usage("`fathom sweep --from` shows sweeps")
     })?;
     outputs.check_files(&[])?;
     if mirror {
@@ -197,7 +195,7 @@ fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
         Some((a, b)) if is_one(a) && is_one(b) => Ok((a.to_owned(), b.to_owned())),
         _ => {
             let fault = Fault::new("--on needs two hosts").at(format!("--on {list}"));
-            Err(Faults::usage(fault.help("for example --on owner,other")))
+            Err(fault.into_usage("for example --on owner,other"))
         }
     }
 }
@@ -228,12 +226,9 @@ fn run_alternately(
         let (letter, turn_count) = (turn.side.letter(), turns.len());
         let load = words::describe_operations(&plan.steps[0].jobs[0]);
         screen.print(&format!("[{}/{turn_count}] {letter}: {load}", number + 1));
-        screen.begin(&plan, Some(format!("run {} of {turn_count}, {letter}", number + 1)));
-        let outcome = session.execution(plan, permissions).run(&mut |event| {
-            shared_files.adopt_created(&event);
-            screen.handle_event(&event);
-        });
-        let outcome = outcome.map_err(Faults::from);
+        let label = format!("run {} of {turn_count}, {letter}", number + 1);
+        let executed = screen.execute(session, plan, permissions, &mut shared_files, label);
+        let outcome = executed.map_err(Faults::from);
         if let Some(before) = before {
             hosts[side] = session.replace_fleet(before);
         }
@@ -314,7 +309,7 @@ fn load_side(session: &Session, args: &Args, side: &str) -> Result<Document, Fau
         .any(|(job, before)| !before.is_empty() && job.targets != *before)
     {
         let fault = Fault::new(format!("`{side}` has a target, and --target sets another for both"));
-        return Err(Faults::usage(fault.help("specify the target in only one place")));
+        return Err(fault.into_usage("specify the target in only one place"));
     }
     complete_document(session, document)
 }

@@ -11,12 +11,14 @@ use super::results;
 use crate::catalogue::{CatalogueArgs, load_catalogue};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::options::{parse_read_percent, wrong_value};
+use crate::options::{parse_read_percent, parse_value, wrong_value};
 use crate::screen;
 use crate::session::Session;
 
 /// Help heading of the flags that state needs.
 const NEEDS_HEADING: &str = "Needs";
+/// Help for a size that cannot be parsed.
+const SIZE_HELP: &str = "for example 500GiB";
 
 /// Find the disks and machines that meet a requirement
 #[derive(clap::Args)]
@@ -80,17 +82,18 @@ fn parse_need(args: &Args) -> Result<Need, Faults> {
         iops: parse_clause("iops", &args.iops, "iops>=")?.or(measured.iops),
         bytes_per_sec: parse_clause("mbps", &args.mbps, "mbps>=")?.or(measured.bytes_per_sec),
         latency_ns: parse_clause("latency", &args.latency, "mean<=")?.or(measured.latency_ns),
-        block: parse_size("block", &args.block)?.or(measured.block),
+        block: parse_value("block", &args.block, SIZE_HELP)?.or(measured.block),
         read_percent: parse_read_percent(args.read.as_deref())?.or(measured.read_percent),
-        size: parse_size("size", &args.size)?,
+        size: parse_value("size", &args.size, SIZE_HELP)?,
     };
     let has_need =
         need.iops.is_some() || need.bytes_per_sec.is_some() || need.latency_ns.is_some() || need.size.is_some();
     match has_need {
         true => Ok(need),
-        false => Err(Faults::usage(
-            Fault::new("no requirement specified").help("specify one: fathom advise --iops 6000 --latency 2ms"),
-        )),
+        false => {
+            Err(Fault::new("no requirement specified")
+                .into_usage("specify one: fathom advise --iops 6000 --latency 2ms"))
+        }
     }
 }
 
@@ -108,14 +111,6 @@ fn parse_clause(name: &str, text: &Option<String>, start: &str) -> Result<Option
     }
 }
 
-fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
-    let parse = |text: &String| {
-        let parsed = text.parse::<Bytes>();
-        parsed.map_err(|error| wrong_value(name, text, error.to_string(), "for example 500GiB"))
-    };
-    text.as_ref().map(parse).transpose()
-}
-
 /// Takes the needs from the first load of a result.
 fn need_from_result(file: &str) -> Result<Need, Faults> {
     let loads = results::read(file)?.loads;
@@ -127,9 +122,9 @@ fn need_from_result(file: &str) -> Result<Need, Faults> {
         ));
     }
     let Some(observation) = loads.into_iter().next().filter(|load| load.total.iops != Some(0.0)) else {
-        return Err(Faults::usage(
-            Fault::new(format!("{file} contains no measured figures")).help("specify a result with figures"),
-        ));
+        return Err(
+            Fault::new(format!("{file} contains no measured figures")).into_usage("specify a result with figures")
+        );
     };
     let total = &observation.total;
     Ok(Need {

@@ -4,9 +4,9 @@ use run::hosts::Duplex;
 
 use crate::address;
 use crate::exit::Exit;
-use crate::fault::{Fault, Faults};
+use crate::fault::Faults;
 use crate::fleet::link::Listener;
-use crate::fleet::{self, ConnectError};
+use crate::fleet::{self, ConnectingProcess};
 use crate::session::Session;
 
 /// Run tests on this host on behalf of a coordinator
@@ -55,20 +55,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let token = fleet::read_token()?;
     if let Some(address) = &args.transport.connect {
         let interrupt = session.process.interrupt_flag();
-        let duplex = fleet::connect_to_coordinator(address, &token, interrupt, false).map_err(|error| {
-            if let Some(faults) = fleet::interrupted(interrupt) {
-                return faults;
-            }
-            let fault = |what: String| Fault::new(what).at("--connect");
-            let fault = match error {
-                ConnectError::Unreachable(error) => fault(format!("cannot reach {address}: {error}"))
-                    .help("start the coordinator with --hosts listen://ADDR*COUNT, and check its firewall"),
-                ConnectError::Handshake(error) => {
-                    fleet::with_token_help(fault(format!("{address} rejects this agent: {error}")), &error)
-                }
-            };
-            Faults::refused(fault)
-        })?;
+        let this = ConnectingProcess {
+            name: "this agent",
+            requested_by: "--connect",
+            help: "start the coordinator with --hosts listen://ADDR*COUNT, and check its firewall",
+        };
+        let duplex = fleet::connect_to_coordinator(&this, address, &token, interrupt, false)?;
         return Ok(fleet::serve_duplex(&session.process, duplex, fleet::assigned_rank()));
     }
     let text = args.transport.listen.as_ref().expect("one of them is given");

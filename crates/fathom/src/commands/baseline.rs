@@ -93,7 +93,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 fn folder() -> Result<PathBuf, Faults> {
     user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
         let fault = Fault::new(format!("cannot store baselines: {}", user_data::NO_FOLDER_REASON));
-        Faults::usage(fault.help("set FATHOM_DATA to a directory"))
+        fault.into_usage("set FATHOM_DATA to a directory")
     })
 }
 
@@ -102,9 +102,7 @@ fn check_name(name: &str) -> Result<&str, Faults> {
         true => Ok(name),
         false => {
             let fault = Fault::new(format!("`{name}` cannot be the name of a baseline"));
-            Err(Faults::usage(fault.help(
-                "use letters, digits, `-`, `_` and `.`, with a letter or digit first",
-            )))
+            Err(fault.into_usage("use letters, digits, `-`, `_` and `.`, with a letter or digit first"))
         }
     }
 }
@@ -112,7 +110,7 @@ fn check_name(name: &str) -> Result<&str, Faults> {
 fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Result<Exit, Faults> {
     if store.path(name).exists() && !replace {
         let fault = Fault::new(format!("baseline `{name}` already exists"));
-        return Err(Faults::refused(fault.help("choose another name, or add --replace")));
+        return Err(fault.into_refusal("choose another name, or add --replace"));
     }
     let loaded = results::read(file)?;
     let baseline = Baseline {
@@ -145,9 +143,7 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
         } else {
             format!("baselines: {}", names.join(", "))
         };
-        return Err(Faults::usage(
-            Fault::new(format!("no baseline is named `{name}`")).help(help),
-        ));
+        return Err(Fault::new(format!("no baseline is named `{name}`")).into_usage(help));
     }
     let baseline: Baseline = store.get(name)?;
     if baseline.format_version == FORMAT_VERSION && baseline.kind == "baseline" {
@@ -158,9 +154,7 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
         store.path(name).display(),
         baseline.format_version
     );
-    Err(Faults::refused(
-        Fault::new(message).help("use the version of fathom that wrote it"),
-    ))
+    Err(Fault::new(message).into_refusal("use the version of fathom that wrote it"))
 }
 
 fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {

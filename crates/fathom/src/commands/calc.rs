@@ -338,9 +338,7 @@ fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Resu
     let first = kinds.next();
     if kinds.any(|limit| first.is_some_and(|first| first.is_bytes != limit.is_bytes)) {
         let fault = Fault::new("capacity, refill and ceiling must all be operations or all be bytes");
-        return Err(Faults::usage(
-            fault.help("write bytes with their unit, such as 1TiB, 40MiB/s, 250MiB/s"),
-        ));
+        return Err(fault.into_usage("write bytes with their unit, such as 1TiB, 40MiB/s, 250MiB/s"));
     }
     let solution = calc::burst_times(capacity.value, refill.value, ceiling.value);
     let solution = solution.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
@@ -366,8 +364,8 @@ fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Resu
 }
 
 fn calculate_crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
-    let solution = calc::crossover_block_size(throughput, iops);
-    let solution = solution.ok_or_else(|| two_values_fault("--iops and --throughput"))?;
+    let solution =
+        calc::crossover_block_size(throughput, iops).ok_or_else(|| two_values_fault("--iops and --throughput"))?;
     let text = format!(
         "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations reach the IOPS limit first, larger ones the \
          throughput limit.\n",

@@ -121,7 +121,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 
 /// Finds the kernel's name of the device under a path.
 fn find_device(what: &str) -> Result<String, Faults> {
-    let refuse = |why: String, help: &str| Err(Faults::refused(Fault::new(why).help(help)));
     // Accepts `vda` for `/dev/vda`.
     let by_name = Path::new("/dev").join(what);
     let path = if !Path::new(what).exists() && by_name.exists() {
@@ -138,11 +137,13 @@ fn find_device(what: &str) -> Result<String, Faults> {
         }
         Some(devices) => match devices.first() {
             Some(device) => Ok(device.name.clone()),
-            None => refuse(
-                format!("cannot find a block device under {what}"),
-                "name the device itself (`fathom targets` lists devices); targets in memory or on another machine \
-                 have no block device here",
-            ),
+            None => {
+                let fault = Fault::new(format!("cannot find a block device under {what}"));
+                Err(fault.into_refusal(
+                    "name the device itself (`fathom targets` lists devices); targets in memory or on another \
+                     machine have no block device here",
+                ))
+            }
         },
     }
 }
@@ -416,7 +417,7 @@ fn build_part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
             line: 0,
             text: format!("{name} = {value}"),
         };
-        native::apply(&mut scratch, name, value, location).map_err(|problem| Faults::from(vec![problem]))?;
+        native::apply(&mut scratch, name, value, location)?;
     }
     Ok(scratch.part)
 }
@@ -424,6 +425,8 @@ fn build_part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    use testbed::AssertContains;
 
     use super::*;
 
@@ -462,18 +465,14 @@ mod tests {
             (reads.share, reads.read_percent, writes.share, writes.read_percent),
             (700, 100.0, 300, 0.0)
         );
-        assert!(text.contains("mixed:60") && text.contains("4k/60,64k/40"), "{text}");
-        assert!(text.contains("sequential") && text.contains("8k"), "{text}");
+        text.assert_contains(&["mixed:60", "4k/60,64k/40", "sequential", "8k"]);
         let text = format_comments("vda", &load, &Source::Events { merged: true }, &Zoned::now());
         assert!(text.lines().all(|line| line.starts_with('#')), "{text}");
-        assert!(
-            text.contains("70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential"),
-            "{text}"
-        );
-        assert!(
-            text.contains("3.4 on average") && text.contains("up to 6 for 99 % of the operations, 9 at most"),
-            "{text}"
-        );
+        text.assert_contains(&[
+            "70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential",
+            "3.4 on average",
+            "up to 6 for 99 % of the operations, 9 at most",
+        ]);
     }
 
     #[test]
@@ -490,9 +489,6 @@ mod tests {
         assert_eq!(document.jobs[0].part.read_percent, 69.9);
         assert_eq!((document.jobs[0].depth, document.jobs[0].flush_every), (None, 0));
         let weak = format_comments("vda", &load, &Source::Counters("why".into()), &Zoned::now());
-        assert!(
-            weak.contains("are assumed to be random because their") && weak.contains("order is unknown (why)"),
-            "{weak}"
-        );
+        weak.assert_contains(&["are assumed to be random because their", "order is unknown (why)"]);
     }
 }

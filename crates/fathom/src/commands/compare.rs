@@ -118,8 +118,8 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn compare_files(files: &[String], margin: f64, force: bool) -> Result<Comparison, Faults> {
     let sides: Vec<Side> = files.iter().map(|file| read_side(file)).collect::<Result<_, _>>()?;
-    let match_jobs = match_jobs(&sides)?;
-    let jobs: Vec<ComparedJob> = match_jobs.iter().map(|job| compare_job(files, job, margin)).collect();
+    let matched = match_jobs(&sides)?;
+    let jobs: Vec<ComparedJob> = matched.iter().map(|job| compare_job(files, job, margin)).collect();
     if !force {
         refuse_different_loads(files, &jobs)?;
     }
@@ -185,7 +185,7 @@ fn read_side(file: &str) -> Result<Side, Faults> {
                 Question::Ab { .. } => "show it again with `fathom ab --from`",
                 Question::Suite { .. } => "save each run that you want to compare: `fathom run --save`",
             };
-            return Err(Faults::usage(Fault::new(message).help(help)));
+            return Err(Fault::new(message).into_usage(help));
         }
     };
     let places = results
@@ -225,21 +225,15 @@ fn match_jobs(sides: &[Side]) -> Result<Vec<Vec<&MeasuredLoad>>, Faults> {
     if sides.iter().all(|side| side.jobs.len() == 1) {
         return Ok(vec![sides.iter().map(|side| &side.jobs[0]).collect()]);
     }
-    let named = |side: &Side, name: &str| side.jobs.iter().position(|job| job.observation.name == name);
-    let mut match_jobs = Vec::new();
-    for job in &sides[0].jobs {
-        let places: Option<Vec<usize>> = sides.iter().map(|side| named(side, &job.observation.name)).collect();
-        if let Some(places) = places {
-            match_jobs.push(
-                sides
-                    .iter()
-                    .zip(places)
-                    .map(|(side, place)| &side.jobs[place])
-                    .collect(),
-            );
-        }
-    }
-    if match_jobs.is_empty() {
+    let matched: Vec<Vec<&MeasuredLoad>> = sides[0]
+        .jobs
+        .iter()
+        .filter_map(|job| {
+            let is_same = |other: &&MeasuredLoad| other.observation.name == job.observation.name;
+            sides.iter().map(|side| side.jobs.iter().find(is_same)).collect()
+        })
+        .collect();
+    if matched.is_empty() {
         let names = |side: &Side| {
             let names: Vec<&str> = side.jobs.iter().map(|job| &*job.observation.name).collect();
             format!("{}: {}", side.name, names.join(", "))
@@ -249,7 +243,7 @@ fn match_jobs(sides: &[Side]) -> Result<Vec<Vec<&MeasuredLoad>>, Faults> {
             ..Fault::new("the results have no job name in common")
         }));
     }
-    Ok(match_jobs)
+    Ok(matched)
 }
 
 fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> ComparedJob {
@@ -338,26 +332,22 @@ fn describe_change(decisive: &Change, changes: &[Change], [name, base]: [&str; 2
 }
 
 fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), Faults> {
-    let blocks_comparison = |job: &&ComparedJob| {
-        job.differences
+    let fault = |job: &ComparedJob| {
+        let obstacles = job
+            .differences
             .iter()
-            .any(|difference| difference.kind.prevents_comparison())
-    };
-    let faults: Vec<Fault> = jobs
-        .iter()
-        .filter(blocks_comparison)
-        .map(|job| Fault {
+            .filter(|difference| difference.kind.prevents_comparison());
+        let why: Vec<String> = obstacles
+            .map(|difference| format!("{}: {}", difference.name, join_values(difference)))
+            .collect();
+        (!why.is_empty()).then(|| Fault {
             what: format!("the results of `{}` are not comparable", job.job),
             at: Some(files.join(", ")),
-            why: job
-                .differences
-                .iter()
-                .filter(|difference| difference.kind.prevents_comparison())
-                .map(|difference| format!("{}: {}", difference.name, join_values(difference)))
-                .collect(),
+            why,
             help: Some("to compare them anyway, add --force".into()),
         })
-        .collect();
+    };
+    let faults: Vec<Fault> = jobs.iter().filter_map(fault).collect();
     match faults.is_empty() {
         true => Ok(()),
         false => Err(Faults::many(faults, Exit::Refused)),

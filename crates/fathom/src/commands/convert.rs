@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use dialects::convert::{self, Conversion};
+use dialects::convert::{self, Conversion, Lost};
 use model::plan::Dialect;
 
 use super::source::{self, SourceArgs};
@@ -61,21 +61,13 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .map(|conversion| format_conversion(conversion, with_heading))
         .collect();
     print_job(&texts.join("\n"))?;
-    let print_difference = |kind: &str, what: &str| screen::note(&format!("{kind}: {what}"));
-    source.lost.iter().for_each(|item| print_difference("lost", item));
-    for conversion in &conversions {
-        conversion
-            .lost
-            .iter()
-            .for_each(|item| print_difference("lost", &item.to_string()));
-    }
-    source.differs.iter().for_each(|item| print_difference("differs", item));
-    for conversion in &conversions {
-        conversion
-            .differs
-            .iter()
-            .for_each(|item| print_difference("differs", &item.to_string()));
-    }
+    let print_all = |kind: &str, in_source: &[String], in_conversion: fn(&Conversion) -> &[Lost]| {
+        let converted = conversions.iter().flat_map(in_conversion).map(ToString::to_string);
+        let all = in_source.iter().cloned().chain(converted);
+        all.for_each(|what| screen::note(&format!("{kind}: {what}")));
+    };
+    print_all("lost", &source.lost, |conversion| &conversion.lost);
+    print_all("differs", &source.differs, |conversion| &conversion.differs);
     let complete = source.lost.is_empty() && conversions.iter().all(|conversion| conversion.lost.is_empty());
     Ok(if complete { Exit::Done } else { Exit::Partial })
 }
@@ -109,9 +101,7 @@ fn parse_dialect(name: &str) -> Result<Dialect, Faults> {
         "native" | "fathom" => Ok(Dialect::Native),
         _ => {
             let fault = Fault::new(format!("unknown dialect `{name}`")).at(format!("--to {name}"));
-            Err(Faults::usage(
-                fault.help("use fio, diskspd, native, vdbench or iometer"),
-            ))
+            Err(fault.into_usage("use fio, diskspd, native, vdbench or iometer"))
         }
     }
 }

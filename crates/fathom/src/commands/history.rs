@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::verdict::Outcome;
-use archive::history::{Entry, EntryKind, Filter, History, HistoryError, HistoryList, Retention};
+use archive::history::{Entry, EntryJob, EntryKind, Filter, History, HistoryError, HistoryList, Retention};
 use clap::ValueHint;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -12,7 +12,7 @@ use model::visible;
 use report::numbers;
 
 use super::show::{self, ShowArgs};
-use super::study_outputs::{Contents, Form, NO_PAGE, StudyOutputs};
+use super::study_outputs::{Contents, Form, NO_PAGE, StudyOutputs, csv_table};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
@@ -188,7 +188,7 @@ impl FilterArgs {
 fn parse_filter_time(option: &str, text: &str) -> Result<u64, Faults> {
     parse_moment(text, option == "until", Timestamp::now(), &TimeZone::system()).ok_or_else(|| {
         let fault = Fault::new(format!("`{text}` is not a date or an age")).at(format!("--{option} {text}"));
-        Faults::usage(fault.help("for example 2026-11-22, 2026-11-22T18:00, 7d, 36h"))
+        fault.into_usage("for example 2026-11-22, 2026-11-22T18:00, 7d, 36h")
     })
 }
 
@@ -277,7 +277,7 @@ fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
     let length = label.chars().count();
     if length > MAX_CELL {
         let fault = Fault::new(format!("the label is too long: {length} characters"));
-        return Err(Faults::usage(fault.help(format!("use at most {MAX_CELL}"))));
+        return Err(fault.into_usage(format!("use at most {MAX_CELL}")));
     }
     let history = history::open()?;
     let id = entry.number(&history)?;
@@ -305,7 +305,7 @@ fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
             let age = parse_age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
             let age = age.ok_or_else(|| {
                 let fault = Fault::new(format!("`{text}` is not an age")).at(format!("--older-than {text}"));
-                Faults::usage(fault.help("for example 90d, 12w, 36h"))
+                fault.into_usage("for example 90d, 12w, 36h")
             })?;
             Retention::Since(u64::try_from(age.as_nanosecond()).unwrap_or(0))
         }
@@ -355,7 +355,7 @@ fn format_table(entries: &[Entry], width: usize) -> String {
         min_width,
         cells: entries.iter().map(|entry| shorten(cell(entry), MAX_CELL)).collect(),
     };
-    let figure = |value: fn(&archive::history::EntryJob) -> Option<f64>, words: fn(f64) -> String| {
+    let figure = |value: fn(&EntryJob) -> Option<f64>, words: fn(f64) -> String| {
         move |entry: &Entry| match &entry.jobs[..] {
             [] => "-".into(),
             [job] => value(job).map_or("-".into(), words),
@@ -497,47 +497,42 @@ fn format_lines(columns: &[Column]) -> String {
 
 /// Formats one CSV row per job of each entry.
 fn format_csv(entries: &[Entry]) -> String {
-    const COLUMNS: [&str; 18] = [
-        "entry", "started", "kind", "name", "label", "host", "targets", "devices", "version", "runs", "came_to", "job",
-        "iops", "mib_per_s", "latency_mean_us", "latency_p50_us", "latency_p99_us", "file",
-    ];
-    let mut table = csv::Writer::from_writer(Vec::new());
-    let written = "writing to memory does not fail";
-    table.write_record(COLUMNS).expect(written);
     let fixed = |value: Option<f64>, unit: f64| value.map_or(String::new(), |value| format!("{:.3}", value / unit));
-    for entry in entries {
-        for job in &entry.jobs {
-            let models = entry.devices.iter().map(|device| match &device.model {
-                Some(model) => format!("{} ({model})", device.name),
-                None => device.name.clone(),
-            });
-            let started = Timestamp::from_nanosecond(i128::from(entry.started_unix_ns));
-            let file = entry.file.as_deref().map(Path::display);
-            let row = [
-                entry.id.to_string(),
-                started.map(|moment| moment.to_string()).unwrap_or_default(),
-                entry.kind.name().into(),
-                entry.name.clone(),
-                entry.label.clone().unwrap_or_default(),
-                entry.host.clone(),
-                entry.targets.join(", "),
-                models.collect::<Vec<_>>().join(", "),
-                entry.version.clone(),
-                entry.runs.to_string(),
-                format_verdict(entry),
-                job.name.clone(),
-                fixed(job.iops, 1.0),
-                fixed(job.bytes_per_sec, f64::from(1 << 20)),
-                fixed(job.mean_ns, 1e3),
-                fixed(job.p50_ns, 1e3),
-                fixed(job.p99_ns, 1e3),
-                file.map(|file| file.to_string()).unwrap_or_default(),
-            ];
-            table.write_record(row).expect(written);
-        }
-    }
-    let bytes = table.into_inner().expect(written);
-    String::from_utf8_lossy(&bytes).into_owned()
+    let row = |entry: &Entry, job: &EntryJob| {
+        let models = entry.devices.iter().map(|device| match &device.model {
+            Some(model) => format!("{} ({model})", device.name),
+            None => device.name.clone(),
+        });
+        let started = Timestamp::from_nanosecond(i128::from(entry.started_unix_ns));
+        let file = entry.file.as_deref().map(Path::display);
+        vec![
+            entry.id.to_string(),
+            started.map(|moment| moment.to_string()).unwrap_or_default(),
+            entry.kind.name().into(),
+            entry.name.clone(),
+            entry.label.clone().unwrap_or_default(),
+            entry.host.clone(),
+            entry.targets.join(", "),
+            models.collect::<Vec<_>>().join(", "),
+            entry.version.clone(),
+            entry.runs.to_string(),
+            format_verdict(entry),
+            job.name.clone(),
+            fixed(job.iops, 1.0),
+            fixed(job.bytes_per_sec, f64::from(1 << 20)),
+            fixed(job.mean_ns, 1e3),
+            fixed(job.p50_ns, 1e3),
+            fixed(job.p99_ns, 1e3),
+            file.map(|file| file.to_string()).unwrap_or_default(),
+        ]
+    };
+    csv_table(
+        "entry,started,kind,name,label,host,targets,devices,version,runs,came_to,job,iops,mib_per_s,latency_mean_us,\
+         latency_p50_us,latency_p99_us,file",
+        entries
+            .iter()
+            .flat_map(|entry| entry.jobs.iter().map(move |job| row(entry, job))),
+    )
 }
 
 #[cfg(test)]

@@ -192,8 +192,6 @@ pub(super) fn format_findings(findings: &[Finding]) -> String {
     if findings.is_empty() {
         return "No findings.\n".into();
     }
-    let mut bytes = Vec::new();
-    formats::write_findings(findings, &mut bytes).expect("writing to memory does not fail");
     let count = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note].map(count);
     let some = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
@@ -203,7 +201,7 @@ pub(super) fn format_findings(findings: &[Finding]) -> String {
         some(warnings, "warning"),
         some(notes, "note")
     );
-    String::from_utf8_lossy(&bytes).into_owned() + &sums
+    screen::write_to_string(|out| formats::write_findings(findings, out)) + &sums
 }
 
 /// Reads the purpose from the flags, and from the limits that the source itself names.

@@ -31,8 +31,5 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
             subcommand.clone().name(format!("fathom-{name}"))
         }
     };
-    let mut bytes = Vec::new();
-    let rendered = clap_mangen::Man::new(page).render(&mut bytes);
-    rendered.expect("writing to memory does not fail");
-    screen::put_document(&String::from_utf8_lossy(&bytes))
+    screen::put_document(&screen::write_to_string(|out| clap_mangen::Man::new(page).render(out)))
 }

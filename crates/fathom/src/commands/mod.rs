@@ -106,6 +106,17 @@ macro_rules! row {
     };
 }
 
+/// Builds the row of a drop-in mode.
+const fn drop_in_row(name: &'static str, command: fn() -> Command) -> CommandRow {
+    CommandRow {
+        name,
+        former_name: None,
+        group: Group::OtherTools,
+        command,
+        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
+    }
+}
+
 /// Every command, in the order of the help.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Measure, "quick", quick),
@@ -131,34 +142,10 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Understand, "report", report),
     row!(Understand, "history", history),
     row!(Understand, "serve", serve),
-    CommandRow {
-        name: "fio",
-        former_name: None,
-        group: Group::OtherTools,
-        command: drop_ins::fio,
-        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
-    },
-    CommandRow {
-        name: "diskspd",
-        former_name: None,
-        group: Group::OtherTools,
-        command: drop_ins::diskspd,
-        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
-    },
-    CommandRow {
-        name: "iometer",
-        former_name: None,
-        group: Group::OtherTools,
-        command: drop_ins::iometer,
-        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
-    },
-    CommandRow {
-        name: "vdbench",
-        former_name: None,
-        group: Group::OtherTools,
-        command: drop_ins::vdbench,
-        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
-    },
+    drop_in_row("fio", drop_ins::fio),
+    drop_in_row("diskspd", drop_ins::diskspd),
+    drop_in_row("iometer", drop_ins::iometer),
+    drop_in_row("vdbench", drop_ins::vdbench),
     row!(OtherTools, "convert", convert),
     row!(Housekeeping, "targets", targets),
     row!(Housekeeping, "selftest", selftest),

@@ -105,7 +105,7 @@ fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
             Some(_) => MOUNTS_HELP.to_owned(),
             None => format!("{MOUNTS_HELP}; {SMB_HELP}"),
         };
-        return Err(Faults::usage(Fault::new(message).help(help)));
+        return Err(Fault::new(message).into_usage(help));
     }
     Ok(mounts)
 }
@@ -165,19 +165,16 @@ fn list_reset_mounts<'a>(
 
 fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> {
     let read = |path: &str| {
-        let stats = {
-            let text = user_file::read_text(Path::new(path), user_file::MAX_TEXT);
-            let text = text.map_err(|error| Faults::usage(Fault::for_file("read", Path::new(path), &error)))?;
-            let stats = parse_mountstats(&text);
-            note_malformed(&stats, path);
-            stats
-        };
+        let text = user_file::read_text(Path::new(path), user_file::MAX_TEXT);
+        let text = text.map_err(|error| Faults::usage(Fault::for_file("read", Path::new(path), &error)))?;
+        let stats = parse_mountstats(&text);
+        note_malformed(&stats, path);
         match stats.mounts.is_empty() {
-            true => Err(Faults::usage(
-                Fault::new(format!("{path} has no counters of an NFS mount")).help(
+            true => Err(
+                Fault::new(format!("{path} has no counters of an NFS mount")).into_usage(
                     "save a copy of /proc/self/mountstats on the NFS client; counters of SMB clients are not read",
                 ),
-            )),
+            ),
             false => Ok(stats),
         }
     };

@@ -46,9 +46,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let Some(name) = &args.name else {
         if !inputs.is_empty() {
             let fault = Fault::new("cannot describe a disk without a policy name");
-            return Err(Faults::usage(
-                fault.help("name it: fathom policies aws/gp3 --size 500GiB"),
-            ));
+            return Err(fault.into_usage("name it: fathom policies aws/gp3 --size 500GiB"));
         }
         return put_list(&catalogue.entries().collect::<Vec<_>>(), args.json);
     };

@@ -13,12 +13,12 @@ use model::{Bytes, Nanos};
 use report::numbers::{duration, format_time, rate, throughput};
 use report::words;
 use study::precondition::{
-    Cell, DEPTH, FILL_BLOCK, FILL_DEPTH, FILL_PASSES, MAX_ROUNDS, NextRun, Procedure, ProcedureSettings, ROUND_TIME,
-    Report, WINDOW_ROUNDS, matrix_cells,
+    Cell, CellResult, DEPTH, FILL_BLOCK, FILL_DEPTH, FILL_PASSES, MAX_ROUNDS, NextRun, Procedure, ProcedureSettings,
+    ROUND_TIME, Report, Round, WINDOW_ROUNDS, Window, matrix_cells,
 };
 
 use super::run;
-use super::study_outputs::{self, Contents, Form, StudyOutputs};
+use super::study_outputs::{self, Contents, Form, StudyOutputs, csv_number, csv_table};
 use super::sweep;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -111,11 +111,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     refuse_fixed_rate(&base)?;
     if session.has_fleet() && args.matrix {
         let fault = Fault::new("the target's sector size decides which cells a matrix has, and only its host knows it");
-        return Err(Faults::usage(
-            fault
-                .at("--matrix")
-                .help("run `fathom precondition --matrix` on that host, or remove --matrix"),
-        ));
+        return Err(fault
+            .at("--matrix")
+            .into_usage("run `fathom precondition --matrix` on that host, or remove --matrix"));
     }
     let (cells, left_out) = select_cells(args, &base);
     let settings = read_settings(args, &base, cells)?;
@@ -154,6 +152,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             None,
             EntryKind::Precondition,
             Subject::Run(results),
+            None,
             Some(word),
         );
     }
@@ -251,7 +250,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
             "there are {} targets, but each run preconditions one",
             job.targets.len()
         ));
-        return Err(Faults::usage(fault.at(target).help("run the command once for each")));
+        return Err(fault.at(target).into_usage("run the command once for each"));
     };
     let ends = |control: &Control| {
         matches!(
@@ -261,13 +260,13 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     };
     if job.on_files {
         let fault = Fault::new("only block jobs can precondition, but this job works on files");
-        return Err(Faults::usage(fault.at(target).help("remove `kind = \"files\"`")));
+        return Err(fault.at(target).into_usage("remove `kind = \"files\"`"));
     }
     if job.operations.is_some() || job.bytes.is_some() || job.passes.is_some() || job.control.iter().any(ends) {
         let fault = Fault::new("the job sets its own end, but precondition sets the round length");
-        return Err(Faults::usage(fault.at(target).help(
-            "remove operations, bytes, passes, until-… and latency-target; set the length with --round",
-        )));
+        return Err(fault
+            .at(target)
+            .into_usage("remove operations, bytes, passes, until-… and latency-target; set the length with --round"));
     }
     Ok(document)
 }
@@ -278,7 +277,7 @@ fn refuse_fixed_rate(plan: &Plan) -> Result<(), Faults> {
     let mut streams = workers.flat_map(|worker| &worker.streams);
     if streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some()) {
         let fault = Fault::new("the load has a rate or pauses, so its rate cannot show whether the device is steady");
-        return Err(Faults::usage(fault.help("remove --rate and the pauses")));
+        return Err(fault.into_usage("remove --rate and the pauses"));
     }
     Ok(())
 }
@@ -382,18 +381,13 @@ impl Plans {
         job
     }
 
-    fn first(&self) -> NextRun {
-        Procedure::new(self.settings.clone())
-            .next_run()
-            .expect("a procedure has a round")
-    }
-
-    fn first_round(&self) -> NextRun {
-        let rounds = ProcedureSettings {
-            passes: 0,
+    /// Returns the first run after a number of passes of filling.
+    fn first_with_passes(&self, passes: u32) -> NextRun {
+        let settings = ProcedureSettings {
+            passes,
             ..self.settings.clone()
         };
-        Procedure::new(rounds).next_run().expect("a procedure has a round")
+        Procedure::new(settings).next_run().expect("a procedure has a round")
     }
 }
 
@@ -411,13 +405,11 @@ impl PreconditionRunner<'_> {
         let mut plan = self.plans.plan(next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.print(&self.introduction(next, &plan));
-        self.screen.begin(&plan, Some(describe_run(next)));
-        let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-        let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
-            shared_files.adopt_created(&event);
-            screen.handle_event(&event);
-        });
-        Ok(results?)
+        let (permissions, shared_files) = (&self.permissions, &mut self.shared_files);
+        let executed = self
+            .screen
+            .execute(self.session, plan, permissions, shared_files, describe_run(next));
+        Ok(executed?)
     }
 
     fn introduction(&self, next: NextRun, plan: &Plan) -> String {
@@ -476,12 +468,8 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
         settings.load
     );
     let mut refused = false;
-    let (first, round) = (plans.first(), plans.first_round());
-    let shown = if first == round {
-        vec![first]
-    } else {
-        vec![first, round]
-    };
+    let mut shown = vec![plans.first_with_passes(settings.passes), plans.first_with_passes(0)];
+    shown.dedup();
     for next in shown {
         let plan = plans.plan(next)?;
         let (described, exit) = run::dry_run_in_study(session.ranks(), [&plan, &plan], permissions)?;
@@ -565,29 +553,28 @@ fn format_cells(report: &Report) -> String {
 
 /// Formats one CSV row per cell of each round.
 fn format_csv(report: &Report) -> String {
-    let mut text = String::from(
-        "round,read_percent,block_bytes,iops,bytes_per_sec,mean_ns,p999_ns,average,slope,range,excursion,steady\n",
-    );
-    for round in &report.rounds {
-        for measured in &round.measured {
-            let or_empty = |value: Option<String>| value.unwrap_or_default();
-            let window = round.window.as_ref();
-            let cells = [
-                round.number.to_string(),
-                or_empty(measured.cell.map(|cell| cell.read_percent.to_string())),
-                or_empty(measured.cell.map(|cell| cell.block.0.to_string())),
-                measured.iops.to_string(),
-                measured.bytes_per_sec.to_string(),
-                measured.mean_ns.to_string(),
-                or_empty(measured.p999_ns.map(|value| value.to_string())),
-                or_empty(window.map(|window| window.figures.average.to_string())),
-                or_empty(window.map(|window| window.figures.slope.to_string())),
-                or_empty(window.map(|window| window.figures.range.to_string())),
-                or_empty(window.map(|window| window.figures.excursion.to_string())),
-                or_empty(window.map(|window| window.steady.to_string())),
-            ];
-            text += &(cells.join(",") + "\n");
-        }
-    }
-    text
+    let row = |round: &Round, measured: &CellResult| {
+        let window = round.window.as_ref();
+        let figure = |select: fn(&Window) -> f64| csv_number(window.map(select));
+        let of_cell = |select: fn(Cell) -> u64| measured.cell.map_or(String::new(), |cell| select(cell).to_string());
+        vec![
+            round.number.to_string(),
+            of_cell(|cell| cell.read_percent.into()),
+            of_cell(|cell| cell.block.0),
+            measured.iops.to_string(),
+            measured.bytes_per_sec.to_string(),
+            measured.mean_ns.to_string(),
+            csv_number(measured.p999_ns),
+            figure(|window| window.figures.average),
+            figure(|window| window.figures.slope),
+            figure(|window| window.figures.range),
+            figure(|window| window.figures.excursion),
+            window.map_or(String::new(), |window| window.steady.to_string()),
+        ]
+    };
+    let rounds = report.rounds.iter();
+    csv_table(
+        "round,read_percent,block_bytes,iops,bytes_per_sec,mean_ns,p999_ns,average,slope,range,excursion,steady",
+        rounds.flat_map(|round| round.measured.iter().map(move |measured| row(round, measured))),
+    )
 }

@@ -52,7 +52,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
             false => screen::put(&format_list(&newest)),
         };
     };
-    let preset = presets::find(name).map_err(|problem| Faults::from(vec![problem]))?;
+    let preset = presets::find(name)?;
     if args.toml {
         return screen::put_document(preset.text);
     }

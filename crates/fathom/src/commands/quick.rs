@@ -54,25 +54,18 @@ pub struct Args {
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let permissions = permissions::from_args(&args.safety);
     let silenced = silenced::from_args(&args.output.silence)?;
-    let size = args.size.as_ref().map(|text| {
-        let mut job = JobSpec::default();
-        native::apply(&mut job, "size", text, || dialects::Location {
-            file: "command line".into(),
-            line: 0,
-            text: format!("--size {text}"),
-        })
-        .map(|()| job.size)
-    });
-    let size = size
-        .transpose()
-        .map_err(|problem| Faults::from(vec![problem]))?
-        .flatten();
+    let mut job = JobSpec::default();
+    if let Some(text) = &args.size {
+        let location = || dialects::Location::on_command_line(format!("--size {text}"));
+        native::apply(&mut job, "size", text, location)?;
+    }
+    let size = job.size;
     if size.is_some_and(|size| size < quick::SEQUENTIAL_BLOCK) {
         let message = format!(
             "--size must be at least {}, the largest block that quick uses",
             quick::SEQUENTIAL_BLOCK
         );
-        return Err(vec![dialects::Diagnostic::new(message)].into());
+        return Err(dialects::Diagnostic::new(message).into());
     }
     let path = args.path.clone();
     let (profile, measured) = match args.cdm {
@@ -189,10 +182,8 @@ fn format_crystal(results: &Results, refusals: &[Refusal]) -> String {
 
 /// Formats the report for people.
 fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String {
-    let mut buffer = Vec::new();
     let summary = Summary::from_results(results);
-    cells::write(&summary, &mut buffer).expect("writing to memory does not fail");
-    let mut text = String::from_utf8_lossy(&buffer).into_owned();
+    let mut text = screen::write_to_string(|out| cells::write(&summary, out));
     text += "What this means\n";
     for sentence in quick::explain_figures(results) {
         text += &screen::wrap_paragraph(&sentence);
@@ -207,11 +198,9 @@ fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String
         }
         text += &screen::wrap_paragraph(&format!("To test writes: {}.", refusal.help));
     }
-    let mut buffer = Vec::new();
-    formats::write_findings(&merge_disturbances(&summary.findings), &mut buffer)
-        .expect("writing to memory does not fail");
-    if !buffer.is_empty() {
-        text += &format!("\nCaveats\n{}", String::from_utf8_lossy(&buffer));
+    let caveats = screen::write_to_string(|out| formats::write_findings(&merge_disturbances(&summary.findings), out));
+    if !caveats.is_empty() {
+        text += &format!("\nCaveats\n{caveats}");
     }
     text += "\nWhat to run next\n";
     for (command, reason) in quick::suggest_commands(results, program) {

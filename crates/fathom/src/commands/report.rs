@@ -59,7 +59,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
                 "cannot write the page to {}: it is an input file",
                 path.display()
             ));
-            return Err(Faults::usage(fault.help("name another file with -o")));
+            return Err(fault.into_usage("name another file with -o"));
         }
         outputs::check_writable(std::iter::once(path.as_path()))?;
     }
@@ -127,13 +127,13 @@ fn find_logs(args: &[String]) -> Result<Logs, Faults> {
         if path.is_dir() && before == logs.files.len() {
             let fault = Fault::new(format!("{arg} contains no fio logs"));
             let help = "fio names a log by its kind and worker, such as db_lat.1.log";
-            return Err(Faults::usage(fault.help(help)));
+            return Err(fault.into_usage(help));
         }
     }
     match others.first() {
         Some(other) if !logs.files.is_empty() => {
             let fault = Fault::new(format!("cannot put {other} and fio logs on one page"));
-            Err(Faults::usage(fault.help("name only logs")))
+            Err(fault.into_usage("name only logs"))
         }
         _ => Ok(logs),
     }
@@ -145,9 +145,9 @@ fn build_logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     let is_judged = !context.clauses.is_empty() || !context.layers.is_empty() || !context.credits.is_empty();
     if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
         let fault = Fault::new("cannot judge or compare fio logs: they have no totals of a run");
-        return Err(Faults::usage(fault.help(
-            "pass fio's JSON report, or remove the options that judge or compare (such as --require)",
-        )));
+        return Err(
+            fault.into_usage("pass fio's JSON report, or remove the options that judge or compare (such as --require)")
+        );
     }
     let read = |(path, name): &(PathBuf, LogName)| {
         let bytes =

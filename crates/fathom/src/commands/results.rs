@@ -154,9 +154,7 @@ fn from_results(file: &str, results: &Results) -> LoadedFile {
         fingerprint,
         inadmissible: None,
         intervals: results
-            .steps
-            .iter()
-            .flat_map(|step| &step.jobs)
+            .jobs()
             .map(|job| (job.name.clone(), job.histograms.clone()))
             .collect(),
     }
@@ -190,8 +188,7 @@ fn from_import(file: String, imported: Imported) -> LoadedFile {
             .at
             .as_ref()
             .map(|place| format!("{}:{}", place.file, place.line));
-        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, problem.what.clone());
-        let finding = finding.why("the row is omitted");
+        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, problem.what.clone()).why("the row is omitted");
         match location {
             Some(location) => finding.at(location),
             None => finding,

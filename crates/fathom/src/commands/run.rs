@@ -112,7 +112,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut plan = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     let silenced = silenced::from_args(&args.output.silence)?;
-    let preflight = preflight::parse_time(args.preflight.as_ref(), Nanos(0))?;
+    let preflight = preflight::parse_time(&args.preflight, Nanos(0))?;
     let (metadata, quiet) = (args.metadata.metadata, args.output.measure.progress.quiet);
     let diagnosed = (args.confirm || metadata || args.limits.is_given() || !plan.limits.is_empty())
         .then(|| limits::from_args_and_machine(&args.limits, metadata, quiet, &plan))
@@ -130,8 +130,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     if args.test.dry.dry_run {
         Outputs::parse(&args.output)?;
-        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        ::run::check_engines(&plan).map_err(Faults::from)?;
+        ::run::check(&plan)?;
+        ::run::check_engines(&plan)?;
         session.merge_fleet_plan(&plan)?;
         let (text, exit) = dry_run(session.ranks(), [&plan, &plan], &permissions, &silenced, &purpose)?;
         screen::put(&text)?;
@@ -208,7 +208,7 @@ pub(super) fn build_document(session: &Session, args: &Args) -> Result<Document,
     if let Some(text) = &args.objective {
         let line = native::normalize_objective(text).ok_or_else(|| {
             let fault = Fault::new("the objective is empty").at("--objective");
-            Faults::usage(fault.help("for example --objective 'most IOPS with p99 up to 3 ms'"))
+            fault.into_usage("for example --objective 'most IOPS with p99 up to 3 ms'")
         })?;
         document.objective = Some(line);
     }
@@ -236,15 +236,13 @@ pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document,
         let fault = Fault::new(format!(
             "cannot run the job file `{file}` and the preset `{name}` together"
         ));
-        return Err(Faults::usage(fault.help(
+        return Err(fault.into_usage(
             "remove one of them. To name a target, use --target; to change a preset, edit the job file that \
              `fathom presets NAME --toml` prints",
-        )));
+        ));
     }
-    let preset = presets::find(name).map_err(|problem| {
-        let location = Location::on_command_line(format!("--preset {name}"));
-        Faults::from(vec![problem.at(location)])
-    })?;
+    let location = || Location::on_command_line(format!("--preset {name}"));
+    let preset = presets::find(name).map_err(|problem| problem.at(location()))?;
     Ok(preset.document())
 }
 
@@ -269,10 +267,10 @@ pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
                 "the preset `{}` needs {wanted} targets, but {count} are named",
                 info.id
             ));
-            Err(Faults::usage(fault.help(format!(
+            Err(fault.into_usage(format!(
                 "name {wanted} volumes or files: $(printf -- '--target %s ' /dev/mapper/volume{{01..{wanted}}}); \
                  with --size, missing files are created"
-            ))))
+            )))
         }
     }
 }
@@ -284,7 +282,7 @@ pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
             refuse_other_tool(file)?;
             let saved_faults = || {
                 let fault = Fault::new(format!("`{file}` is a saved result, not a job file"));
-                Faults::usage(fault.help(format!("convert it: `fathom convert --to native {file} > job.toml`")))
+                fault.into_usage(format!("convert it: `fathom convert --to native {file} > job.toml`"))
             };
             if history::is_entry(file) {
                 return Err(saved_faults());
@@ -367,7 +365,7 @@ pub(super) fn detect_extension(file: &str) -> Option<&'static str> {
 /// Refuses a job file of another tool: parsing it as a native one would cause misleading errors.
 fn refuse_other_tool(file: &str) -> Result<(), Faults> {
     match detect_other_tool(file) {
-        Some((what, help)) => Err(Faults::usage(Fault::new(format!("`{file}` is {what}")).help(help))),
+        Some((what, help)) => Err(Fault::new(format!("`{file}` is {what}")).into_usage(help)),
         None => Ok(()),
     }
 }
@@ -488,7 +486,7 @@ pub(super) fn dry_run_in_study(
     plans: [&Plan; 2],
     permissions: &Permissions,
 ) -> Result<(String, Exit), Faults> {
-    ::run::check(plans[0]).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+    ::run::check(plans[0])?;
     let silenced = lint::SHORT_BY_DESIGN.map(str::to_owned);
     dry_run(hosts, plans, permissions, &silenced, &Purpose::default())
 }

@@ -67,12 +67,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn parse_length(text: &str) -> Result<Nanos, Faults> {
     let mut job = JobSpec::default();
-    let location = || dialects::Location {
-        file: "command line".into(),
-        line: 0,
-        text: format!("--time {text}"),
-    };
-    native::apply(&mut job, "time", text, location).map_err(|problem| Faults::from(vec![problem]))?;
+    let location = || dialects::Location::on_command_line(format!("--time {text}"));
+    native::apply(&mut job, "time", text, location)?;
     Ok(job.time.unwrap_or(Nanos::secs(1)))
 }
 

@@ -85,11 +85,9 @@ fn read_token(word: Option<String>, wanted: SocketAddr) -> Result<Option<Token>,
             Some(token) => Ok(Some(token)),
             None => {
                 let fault = Fault::new("a token has 16 to 128 letters, digits, `-`, `_`, `.`");
-                Err(Faults::usage(
-                    fault
-                        .at("--token")
-                        .help("remove --token to get a random one where it is needed"),
-                ))
+                Err(fault
+                    .at("--token")
+                    .into_usage("remove --token to get a random one where it is needed"))
             }
         },
         None if wanted.ip().is_loopback() => Ok(None),
@@ -101,7 +99,7 @@ fn random_token() -> Result<Token, Faults> {
     let mut bytes = [0; 16];
     let failed = |error| {
         let fault = Fault::new(format!("cannot get random numbers from the system: {error}"));
-        Faults::refused(fault.help("set a token: --token TOKEN"))
+        fault.into_refusal("set a token: --token TOKEN")
     };
     getrandom::fill(&mut bytes).map_err(failed)?;
     let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

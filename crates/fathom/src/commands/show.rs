@@ -52,9 +52,7 @@ impl ShowArgs {
     fn study_outputs(&self, formats: &[Form]) -> Result<StudyOutputs, Faults> {
         if self.charts.charts {
             let fault = Fault::new("cannot draw charts in text: this is a study, not a run").at("--charts");
-            return Err(Faults::usage(
-                fault.help("--report FILE.html writes a page with charts"),
-            ));
+            return Err(fault.into_usage("--report FILE.html writes a page with charts"));
         }
         StudyOutputs::new(&self.spec, self.save.clone(), formats)
     }
@@ -69,16 +67,13 @@ pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
     if args.spec.forms().any(|form| form.split('=').next() == Some("ndjson")) {
         let fault =
             Fault::new("cannot write ndjson: it is the stream of a live run, but this run has ended").at("--out");
-        return Err(Faults::usage(
-            fault.help("--out json has all figures, --out csv every interval"),
-        ));
+        return Err(fault.into_usage("--out json has all figures, --out csv every interval"));
     }
     let results = match results::load_saved(file)? {
         Saved::Run(results) => results,
         Saved::Study(study) => return show_study(file, &study, args),
     };
-    let outputs = args.outputs(&results.plan)?;
-    outputs.finish(&results, None)?;
+    args.outputs(&results.plan)?.finish(&results, None)?;
     Ok(Exit::from_results(&results, false))
 }
 
@@ -100,9 +95,7 @@ fn show_study(file: &str, study: &Study, args: &ShowArgs) -> Result<Exit, Faults
         )?,
         Question::Suite { .. } => {
             let fault = Fault::new(format!("{file} is a saved suite, which can only be shown as a page"));
-            return Err(Faults::usage(
-                fault.help(format!("create it with `fathom report {file}`")),
-            ));
+            return Err(fault.into_usage(format!("create it with `fathom report {file}`")));
         }
     }
     Ok(Exit::Done)

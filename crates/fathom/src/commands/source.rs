@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use dialects::diskspd::text::TextVersion;
-use dialects::diskspd::{self, EventRole, ParseEnv, ParseOutcome, Processors, Request, xml};
+use dialects::diskspd::{self, ParseEnv, ParseOutcome, Request, xml};
 use dialects::{iometer, native};
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
@@ -36,7 +36,6 @@ pub const MAP_HELP: &str =
 
 /// A test, with the settings that the plan could not represent.
 pub struct Source {
-    /// The plan of the test.
     pub plan: Plan,
     /// Settings that the translation lost.
     pub lost: Vec<String>,
@@ -109,7 +108,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
                     "name one file, or start a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
                 }
             };
-            Err(Faults::usage(fault.help(help)))
+            Err(fault.into_usage(help))
         }
     }
 }
@@ -139,7 +138,7 @@ pub fn refuse_switches(file: Option<&str>, iometer: &[&str]) -> Result<(), Fault
     match iometer.first() {
         Some(switch) if file.and_then(run::detect_extension) != Some("icf") => {
             let fault = Fault::new(format!("cannot use {switch}: no Iometer configuration is named"));
-            Err(Faults::usage(fault.help("name paths of this machine as targets")))
+            Err(fault.into_usage("name paths of this machine as targets"))
         }
         _ => Ok(()),
     }
@@ -188,7 +187,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
             Err(faults) => {
                 let help = "a source is a job file (.toml, or of fio, DiskSpd, Vdbench or Iometer), a saved result, \
                     or a dialect with its arguments";
-                Err(Faults::usage(Fault::new(faults.first()).help(help)))
+                Err(Fault::new(faults.first()).into_usage(help))
             }
         },
     }
@@ -223,8 +222,7 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
 
 /// Reads parameter files: each run becomes a step.
 fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
-    let translation = drop_in::vdbench::build_plan(line).map_err(|error| Faults::from(vec![error]))?;
-    let Translation { plan, omitted, notes } = translation;
+    let Translation { plan, omitted, notes } = drop_in::vdbench::build_plan(line)?;
     let lost: Vec<String> = omitted.iter().map(|what| format!("Vdbench {what}")).collect();
     let finding = |what: &String| Finding::new("OMITTED", Severity::Note, format!("the plan omits {what}"));
     let unused = |note: &String| Finding::new("OPTION-EFFECT", Severity::Note, note);
@@ -240,14 +238,12 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
     if let Some(profile) = line.iter().find_map(|word| word.strip_prefix("-X")) {
         user_file::open(Path::new(profile)).map_err(|error| Faults::unreadable(Path::new(profile), &error))?;
     }
-    let mut env = ReadOnlyEnv(LocalEnv::default());
+    let mut env = LocalEnv::without_events();
     let request = match diskspd::read("diskspd", line, &mut env) {
         ParseOutcome::Run(request) | ParseOutcome::Print(request) => request,
         ParseOutcome::End(end) if end.stderr.is_empty() => {
             let fault = Fault::new("the DiskSpd command line names no target");
-            return Err(Faults::usage(
-                fault.help("name a target after the switches: `diskspd -b8K -d10 -c1G test.dat`"),
-            ));
+            return Err(fault.into_usage("name a target after the switches: `diskspd -b8K -d10 -c1G test.dat`"));
         }
         ParseOutcome::End(end) => return Err(dialect_faults(&end.stderr, &[end.notes, end.hints].concat())),
     };
@@ -313,33 +309,4 @@ fn dialect_faults(lines: &[String], hints: &[String]) -> Faults {
         last.help = Some(hints.join("; "));
     }
     Faults::many(list, Exit::Usage)
-}
-
-/// This machine without named events: parsing a line must not set one.
-struct ReadOnlyEnv(LocalEnv);
-
-impl ParseEnv for ReadOnlyEnv {
-    fn processors(&self) -> Processors {
-        self.0.processors()
-    }
-
-    fn milliseconds_since_boot(&self) -> u64 {
-        self.0.milliseconds_since_boot()
-    }
-
-    fn read_profile(&mut self, path: &str) -> Result<String, String> {
-        self.0.read_profile(path)
-    }
-
-    fn version(&self) -> diskspd::Version {
-        self.0.version()
-    }
-
-    fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn signal_event(&mut self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
 }

@@ -1,14 +1,13 @@
 //! Writes study reports, each format to its destination: text for people, JSON and CSV for
 //! programs.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Subject};
 use clap::ValueHint;
 use model::plan::Target;
 use model::study::Study;
-use model::visible_report;
 use report::html::{self, page::Page};
 use serde::Serialize;
 
@@ -31,13 +30,14 @@ pub struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// Parses the destinations of the reports. The command has the `known` formats.
+    /// Parses the destinations of the reports, each in one of these formats.
     pub fn outputs(&self, formats: &[Form]) -> Result<StudyOutputs, Faults> {
         StudyOutputs::new(&self.output, self.save.clone(), formats)
     }
 
     pub fn record(&self, kind: EntryKind, study: &Study) {
-        history::record(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
+        let subject = Subject::Study(study);
+        history::record(&self.measure, self.save.as_ref(), kind, subject, None, None);
     }
 }
 
@@ -95,7 +95,6 @@ pub struct StudyOutputs {
     save: Option<PathBuf>,
 }
 
-/// The contents of the reports.
 pub struct Contents<'a, T: Serialize> {
     /// For people.
     pub text: String,
@@ -110,7 +109,7 @@ pub struct Contents<'a, T: Serialize> {
 }
 
 impl StudyOutputs {
-    /// Parses the destinations of the reports. The command has the `known` formats.
+    /// Parses the destinations of the reports, each in one of these formats.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
@@ -124,13 +123,11 @@ impl StudyOutputs {
                 let names: Vec<&str> = formats.iter().map(|form| form.name()).collect();
                 let fault = Fault::new(format!("this command does not support the output format `{name}`"))
                     .at(format!("--out {output}"));
-                Faults::usage(fault.help(format!("formats: {}", names.join(", "))))
+                fault.into_usage(format!("formats: {}", names.join(", ")))
             })?;
             if file == Some("") {
                 let fault = Fault::new("the file name is missing").at(format!("--out {output}"));
-                return Err(Faults::usage(
-                    fault.help(format!("for example --out {name}=report.{name}")),
-                ));
+                return Err(fault.into_usage(format!("for example --out {name}=report.{name}")));
             }
             list.push((*form, file.map(PathBuf::from)));
         }
@@ -140,9 +137,7 @@ impl StudyOutputs {
         list.extend(spec.report.clone().map(|file| (Form::Html, Some(file))));
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
             let fault = Fault::new("only one output can go to standard output").at("--out");
-            return Err(Faults::usage(
-                fault.help("write each of the others to a file: --out text,json=report.json"),
-            ));
+            return Err(fault.into_usage("write each of the others to a file: --out text,json=report.json"));
         }
         Ok(StudyOutputs { list, save })
     }
@@ -198,12 +193,7 @@ impl StudyOutputs {
                     other_form.map(|(_, write)| write()).unwrap_or_default()
                 }
             };
-            let (outcome, path): (io::Result<()>, &Path) = match file {
-                None if *form == Form::Text => (screen::print_report(&text), Path::new("standard output")),
-                None => (screen::print(&visible_report(&text)), Path::new("standard output")),
-                Some(path) => (own_files::write(path, text.as_bytes()), path),
-            };
-            faults.extend(outcome.err().map(|error| Fault::for_file("write", path, &error)));
+            faults.extend(outputs::write_report(&text, file.as_deref(), *form == Form::Text).err());
         }
         if let (Some(path), Some(study)) = (&self.save, contents.study)
             && let Err(error) = own_files::save_study(study, path)
@@ -214,7 +204,7 @@ impl StudyOutputs {
             return Ok(());
         }
         // If the disk is full, the figures must not be lost.
-        let _ = io::stderr().write_all(contents.text.as_bytes());
+        let _ = std::io::stderr().write_all(contents.text.as_bytes());
         Err(Faults::many(faults, Exit::Internal))
     }
 }

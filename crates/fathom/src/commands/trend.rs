@@ -266,7 +266,7 @@ fn select_entries(args: &Args) -> Result<Vec<Entry>, Faults> {
                 "the entry {id} is a study of {} runs, which has no trend",
                 entry.runs
             ));
-            Faults::usage(fault.help("name an entry of one run; `fathom history` lists them"))
+            fault.into_usage("name an entry of one run; `fathom history` lists them")
         };
         wanted.test = Some(entry.test.clone().ok_or_else(none)?);
         wanted.host = wanted

@@ -65,7 +65,6 @@ pub struct Args {
     progress: ProgressArgs,
 }
 
-/// The range to read.
 struct WantedRange {
     path: String,
     identity: String,
@@ -82,7 +81,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = open_store().ok_or_else(|| {
         let fault =
             Fault::new("cannot record the warmed range: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
-        Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
+        fault.into_usage("set FATHOM_STATE_DIR to a directory")
     })?;
     let wanted = read_wanted(session, args)?;
     let mut screen = Screen::from_args(session, &args.progress, false)?;
@@ -224,9 +223,7 @@ fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
             "{path} has {} ({} bytes), but the range to read is bytes {from} to {to}",
             facts.size, facts.size.0
         );
-        return Err(Faults::refused(
-            Fault::new(message).help("remove --size and --offset to read all of it"),
-        ));
+        return Err(Fault::new(message).into_refusal("remove --size and --offset to read all of it"));
     }
     job.size = Some(Bytes(to - from));
     let block = job.part.sizes.max().0;
@@ -278,7 +275,7 @@ fn examine_target(path: &str) -> Result<TargetFacts, Faults> {
 
 fn cannot_warm(path: &str, why: &str) -> Faults {
     let fault = Fault::new(format!("cannot warm {path}: {why}"));
-    Faults::refused(fault.help("name the file or block device that the test will read"))
+    fault.into_refusal("name the file or block device that the test will read")
 }
 
 /// Opens the store for state that is valid until the machine restarts.

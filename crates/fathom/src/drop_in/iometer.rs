@@ -42,16 +42,14 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     };
     if session.has_fleet() {
         let fault = Fault::new("cannot run an Iometer configuration with FATHOM_HOSTS: its managers define the hosts");
-        return Err(Faults::usage(
-            fault.help("run the configuration on each host, without FATHOM_HOSTS"),
-        ));
+        return Err(fault.into_usage("run the configuration on each host, without FATHOM_HOSTS"));
     }
     let Some(results) = &arguments.results else {
         let fault = Fault::new(format!(
             "cannot run {} without a result file: fathom has only the batch mode of Iometer",
             arguments.config
         ));
-        return Err(Faults::usage(fault.help("add `/r FILE`; its rows are appended")));
+        return Err(fault.into_usage("add `/r FILE`; its rows are appended"));
     };
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
     let (lowered, warnings) = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
@@ -75,7 +73,8 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         let fault = Fault::new(what).help("use another file for the results");
         Faults::one(fault, Exit::Failed)
     })?;
-    let mut file = open_results(results)?;
+    let opened = OpenOptions::new().append(true).create(true).open(results);
+    let mut file = opened.map_err(|error| cannot_write(results, &error))?;
     if !can_save_result() {
         return Ok(FAILED);
     }
@@ -97,12 +96,8 @@ fn append_results(results: &Results, path: &str, file: &mut File) -> Result<u8, 
     reports::write(results, &mut bytes)
         .and_then(|()| file.write_all(&bytes))
         .map_err(|error| cannot_write(path, &error))?;
-    let workers = results
-        .steps
-        .iter()
-        .flat_map(|step| &step.jobs)
-        .flat_map(|job| &job.workers);
-    let failures: Vec<String> = workers
+    let failures: Vec<String> = results
+        .workers()
         .filter_map(|worker| worker.failure.as_ref())
         .map(|failure| format!("error: {}: {}", failure.location, failure.what))
         .collect();
@@ -116,7 +111,7 @@ fn parse_arguments(program: &str, words: &[String]) -> Result<Result<Arguments, 
     match iometer::command_line::read(program, words, cfg!(windows)) {
         ParseOutcome::Run(arguments) => Ok(Ok(arguments)),
         ParseOutcome::Help(text) => Ok(Err(text)),
-        ParseOutcome::Wrong(what, help) => Err(Faults::usage(Fault::new(what).help(help))),
+        ParseOutcome::Wrong(what, help) => Err(Fault::new(what).into_usage(help)),
     }
 }
 
@@ -131,9 +126,7 @@ pub fn build_plan(words: &[String]) -> Result<Lowered, Faults> {
             lowered.notes.splice(0..0, warnings);
             Ok(lowered)
         }
-        Err(_) => Err(Faults::usage(
-            Fault::new("no configuration file on the command line").help("name one: `iometer x.icf`"),
-        )),
+        Err(_) => Err(Fault::new("no configuration file on the command line").into_usage("name one: `iometer x.icf`")),
     }
 }
 
@@ -152,16 +145,11 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<(Lowered, V
             "{} is not an Iometer configuration: it has none of the sections",
             arguments.config
         ));
-        return Err(Faults::usage(fault.help("name a file that Iometer saved (.icf)")));
+        return Err(fault.into_usage("name a file that Iometer saved (.icf)"));
     }
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
     let lowered = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
     Ok((lowered, warnings))
-}
-
-fn open_results(path: &str) -> Result<File, Faults> {
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    file.map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &str, error: &std::io::Error) -> Faults {

@@ -129,12 +129,7 @@ fn lost_host_lines(results: &Results) -> Vec<String> {
 /// that did not start are reported in the other tool's form.
 fn print_findings(results: &Results) {
     let mut refusals: Vec<&str> = Vec::new();
-    let workers = results
-        .steps
-        .iter()
-        .flat_map(|step| &step.jobs)
-        .flat_map(|job| &job.workers);
-    for used in workers.map(|worker| &worker.engine) {
+    for used in results.workers().map(|worker| &worker.engine) {
         if used.reason.starts_with(engine::RING_REFUSED) && !refusals.contains(&&*used.reason) {
             note(&format!("the engine is {}: {}", used.kind.name(), used.reason));
             refusals.push(&used.reason);
@@ -251,8 +246,7 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     let own = own_outputs();
     let job_files = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);
     let all = outputs.iter().copied();
-    let all = all.chain(own.iter().map(|(name, path)| (*name, &**path)));
-    let all = all.chain(
+    let all = all.chain(own.iter().map(|(name, path)| (*name, &**path))).chain(
         job_files
             .flatten()
             .map(|path| ("the log of operations", Path::new(path))),

@@ -17,7 +17,6 @@ use engine::sys::{facts, file::open_own};
 /// How often a waiting process checks the event.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// An event.
 #[derive(Clone, Debug)]
 pub struct NamedEvent {
     path: PathBuf,

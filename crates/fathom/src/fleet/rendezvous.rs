@@ -4,12 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use run::hosts::{LocalHost, Rendezvous, StreamComm};
 
-use super::link::ConnectError;
-use super::transport::{self, with_token_help};
-use super::waiting::interrupted;
+use super::transport;
 use super::{FleetRole, local_host, read_continues_on_loss, run_as_agent, start_coordinator};
 use crate::address;
-use crate::fault::{Fault, Faults};
+use crate::fault::Faults;
 use crate::process::Process;
 
 /// Environment variable with the address of the first process.
@@ -37,21 +35,12 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
         );
     }
     let address = format!("{}:{}", rendezvous.host, rendezvous.port);
-    let fault = |what: String| Fault::new(what).at(HEAD_VARIABLE);
-    let duplex =
-        transport::connect_to_coordinator(&address, &token, interrupt, process.is_quiet()).map_err(|error| {
-            if let Some(faults) = interrupted(interrupt) {
-                return faults;
-            }
-            let fault = match error {
-                ConnectError::Unreachable(error) => fault(format!("cannot reach {address}: {error}"))
-                    .help("process 0 listens at this address: check the name, the process and the firewall"),
-                ConnectError::Handshake(error) => {
-                    with_token_help(fault(format!("{address} rejects this process: {error}")), &error)
-                }
-            };
-            Faults::refused(fault)
-        })?;
+    let this = transport::ConnectingProcess {
+        name: "this process",
+        requested_by: HEAD_VARIABLE,
+        help: "process 0 listens at this address: check the name, the process and the firewall",
+    };
+    let duplex = transport::connect_to_coordinator(&this, &address, &token, interrupt, process.is_quiet())?;
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
     let local = LocalHost {
         assigned_rank: Some(rendezvous.number),

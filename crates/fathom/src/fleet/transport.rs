@@ -52,9 +52,7 @@ pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
         .collect();
     if hosts.is_empty() {
         let fault = Fault::new(format!("`{text}` contains no host")).at("--hosts");
-        return Err(Faults::usage(fault.help(
-            "for example --hosts db1,db2, or --hosts @hosts.txt with one host per line",
-        )));
+        return Err(fault.into_usage("for example --hosts db1,db2, or --hosts @hosts.txt with one host per line"));
     }
     if let Some(several) = hosts
         .iter()
@@ -64,7 +62,7 @@ pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
             "invalid host `{several}`: only listen://ADDRESS*COUNT has a `*COUNT`"
         ));
         let help = "repeat a host for several processes: --hosts local,local";
-        return Err(Faults::usage(fault.at("--hosts").help(help)));
+        return Err(fault.at("--hosts").into_usage(help));
     }
     Ok(hosts)
 }
@@ -166,7 +164,7 @@ pub fn read_token() -> Result<String, Faults> {
             false => format!("the token in FATHOM_TOKEN is shorter than {MIN_TOKEN_LENGTH} letters"),
         };
         let help = "set FATHOM_TOKEN to the same random text on all hosts, for example from `openssl rand -hex 16`";
-        return Err(Faults::usage(Fault::new(message).help(help)));
+        return Err(Fault::new(message).into_usage(help));
     }
     Ok(token)
 }
@@ -177,9 +175,9 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
     let port = rest.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     let Some(Ok(_)) = port else {
         let fault = Fault::new(format!("`{host}` has no port")).at("--hosts");
-        return Err(Faults::usage(fault.help(
-            "for example tcp://db1:7745, with the port of `fathom agent --listen` on that host",
-        )));
+        return Err(
+            fault.into_usage("for example tcp://db1:7745, with the port of `fathom agent --listen` on that host")
+        );
     };
     let addresses = rest.to_socket_addrs().map_err(|error| {
         let message = format!("cannot resolve this name: {error}");
@@ -218,20 +216,12 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
 /// Help if the two sides have different tokens.
 const SAME_TOKEN: &str = "set FATHOM_TOKEN to the same text on both sides";
 
-/// Adds help to a handshake fault if the token is wrong.
-pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
-    match error {
-        HandshakeError::WrongToken => fault.help(SAME_TOKEN),
-        _ => fault,
-    }
-}
-
 /// Waits for agents to connect to this process: `listen://ADDRESS*COUNT`.
 fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
     let token = read_token()?;
     let wrong = || {
         let fault = Fault::new(format!("`{host}` must end with `*` and the number of agents")).at("--hosts");
-        Faults::usage(fault.help("for example listen://0.0.0.0:7745*16"))
+        fault.into_usage("for example listen://0.0.0.0:7745*16")
     };
     let (text, count) = rest.rsplit_once('*').ok_or_else(wrong)?;
     let count: usize = count.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?;
@@ -290,16 +280,27 @@ impl ExpectedAgents<'_> {
     }
 }
 
+/// How faults describe a process that connects to its coordinator.
+pub struct ConnectingProcess<'a> {
+    /// Its name: `this agent`.
+    pub name: &'a str,
+    /// The option or variable with the address of the coordinator.
+    pub requested_by: &'a str,
+    /// Help if nothing answers at the address.
+    pub help: &'a str,
+}
+
 /// Connects to the coordinator, which may start, or appear in DNS, after this process.
 ///
 /// # Errors
 /// The coordinator cannot be reached within [`ARRIVAL_TIMEOUT`], or a stop request comes first.
 pub fn connect_to_coordinator(
+    this: &ConnectingProcess<'_>,
     address: &str,
     token: &str,
     interrupt: &AtomicBool,
     quiet: bool,
-) -> Result<Duplex, ConnectError> {
+) -> Result<Duplex, Faults> {
     let _notice = Notice::new(quiet, format!("waiting for the coordinator at {address}"));
     let connector = Connector {
         role: Role::Agent,
@@ -308,5 +309,16 @@ pub fn connect_to_coordinator(
         awaits_listener: true,
         interrupt,
     };
-    connector.connect(|| connect(&address.to_socket_addrs()?.collect::<Vec<_>>()))
+    let connected = connector.connect(|| connect(&address.to_socket_addrs()?.collect::<Vec<_>>()));
+    connected.map_err(|error| {
+        let (message, help) = match error {
+            ConnectError::Unreachable(error) => (format!("cannot reach {address}: {error}"), this.help),
+            ConnectError::Handshake(error) => {
+                let is_wrong = matches!(error, HandshakeError::WrongToken);
+                let help = if is_wrong { SAME_TOKEN } else { "" };
+                (format!("{address} rejects {}: {error}", this.name), help)
+            }
+        };
+        interrupted(interrupt).unwrap_or_else(|| host_fault(this.requested_by, message, help))
+    })
 }

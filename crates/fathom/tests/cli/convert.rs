@@ -87,8 +87,7 @@ fn the_dialect_of_a_file_follows_from_its_name() {
     job.expect(0, &["diskspd -b4K -d9 -W2 -r -o1 -Su -n -L a.dat\n"]);
     let saved = path("r.fathom");
     fathom_line(&format!("run --target null --time 100ms --warm-up 0 -q --save {saved}")).expect(0, &[]);
-    let result = fathom(&["convert", "--to", "fio", &saved]);
-    result.expect(0, &["ioengine=null", "runtime=100ms"]);
+    fathom(&["convert", "--to", "fio", &saved]).expect(0, &["ioengine=null", "runtime=100ms"]);
     let job = "[j]\nfilename=a.dat\nsize=1m\nrw=randread\nnorandommap\nbs=8k\ndirect=1\nruntime=7\ntime_based\n";
     fs::write(path("job.fio"), job).unwrap();
     let job = fathom(&["convert", "--to", "diskspd", &path("job.fio")]);
@@ -102,8 +101,7 @@ fn the_dialect_of_a_file_follows_from_its_name() {
 fn wrong_values_are_reported_in_the_words_of_their_dialect() {
     let check = |words: &[&str], parts: &[&str]| {
         let ran = fathom(&[&["convert", "--to", "fio"], words].concat());
-        ran.expect(4, parts);
-        assert_eq!(ran.out, "");
+        assert_eq!(ran.expect(4, parts).out, "");
     };
     check(&["diskspd", "-b8K"], &["need to provide at least one filename"]);
     check(&["diskspd", "-q", "a.dat"], &["invalid option: '-q'"]);
@@ -202,10 +200,8 @@ fn the_loss_of_a_simulated_device_is_reported_in_plain_words() {
     fs::write(&job, content).unwrap();
     let device = "a simulated device (size 1g, servers 64, iops-cap 4000)";
     let ran = fathom(&["convert", "--to", "fio", text(&job)]);
-    ran.expect(
-        6,
-        &[&format!("lost: native target: {device}; fio: the null engine, 1 TiB")],
-    );
+    ran.exits(6)
+        .prints(&[&format!("lost: native target: {device}; fio: the null engine, 1 TiB")]);
     ran.err.assert_lacks(&["SimulatedDevice"]);
 }
 
@@ -257,8 +253,7 @@ fn reports_of_lint_agree() {
     let findings = found.as_array().unwrap().iter();
     let rules: Vec<&Value> = findings.map(|finding| &finding["rule"]).collect();
     assert!(rules.contains(&&"SHORT-RUN".into()), "{rules:?}");
-    let sarif = lint(&["--out", "sarif"]);
-    let sarif = sarif.expect(0, &[]).json();
+    let sarif = lint(&["--out", "sarif"]).expect(0, &[]).json();
     let results = sarif["runs"][0]["results"].as_array().unwrap().iter();
     assert_eq!(results.map(|result| &result["ruleId"]).collect::<Vec<_>>(), rules);
     // Warnings fail a build only if they fail the command.

@@ -71,10 +71,8 @@ fn a_history_that_does_not_answer_delays_no_command() {
             signal(&child, "INT");
         }
         let ran = end(child);
-        ran.expect(
-            0,
-            &["IOPS", "this result is not in the history", "did not answer within"],
-        );
+        ran.exits(0)
+            .prints(&["IOPS", "this result is not in the history", "did not answer within"]);
         assert!(begun.elapsed() < Duration::from_secs(seconds), "{ran:#?}");
     }
 }

@@ -59,12 +59,7 @@ fn files_of_other_tools_are_detected_by_their_content() {
         fathom(&["lint", file]).expect(0, &["SHORT-RUN"]);
         let converted = fathom(&["convert", "--to", "native", file]);
         let data = folder.path().join("data");
-        assert!(
-            converted.out.contains(text(&data)),
-            "{}{}",
-            converted.out,
-            converted.err
-        );
+        converted.out.assert_contains(&[text(&data)]);
         let lint_it = format!("`fathom lint {file}` examines it");
         let targets = format!("targets: {}", data.display());
         fathom(&["explain", file]).expect(0, &[&format!("{file}: {what}"), "reads", &targets, &lint_it]);
@@ -86,7 +81,7 @@ fn a_report_with_the_extension_of_a_job_file_is_a_report() {
     let folder = tempfile::tempdir().unwrap();
     let recorded = data("diskspd/runs/01-plain-sequential-read/result.xml");
     fs::copy(recorded, folder.path().join("r.xml")).unwrap();
-    let run = |words: &[&str]| finish(command(words).current_dir(folder.path()));
+    let run = |words: &[&str]| fathom_in(folder.path(), words);
     run(&["explain", "r.xml"]).expect(0, &["DiskSpd 2.2.0 issued"]);
     for _ in 0..2 {
         run(&["report", "r.xml"]).expect(0, &["r.html"]);
@@ -190,17 +185,8 @@ fn targets_of_iometer_are_mapped_for_verify_and_sweep() {
     fs::write(&config, text_of_config.replace(text(&data), "D:")).unwrap();
     let map = format!("D:={}", text(&data));
     let verify = |more: &[&str]| {
-        let words = [
-            "verify",
-            text(&config),
-            "--require",
-            "iops>=40",
-            "--preflight",
-            "0",
-            "--out",
-            "json",
-        ];
-        fathom(&[&words[..], more].concat())
+        let line = format!("verify {} --require iops>=40 --preflight 0 --out json", text(&config));
+        fathom(&[&split_words(&line)[..], more].concat())
     };
     verify(&[]).expect(4, &["cannot test D:", "map it to a path here: `--map"]);
     verify(&["--map", &map]).expect(4, &["part of it has no rate", "name one with --rate IOPS"]);
@@ -231,7 +217,7 @@ fn every_tool_writes_a_page() {
         ("vdbench -f two --report parm.html", "parm.2.html"),
         ("iometer icf r.csv --report icf.html", "icf.html"),
     ] {
-        finish(command(&split_words(line)).current_dir(folder.path())).expect(0, &[]);
+        fathom_in(folder.path(), &split_words(line)).expect(0, &[]);
         let page = fs::read_to_string(folder.path().join(page)).unwrap();
         for part in ["<main>", "IOPS", "How to repeat", "Equivalent commands"] {
             assert!(page.contains(part), "{line}: {part}");
@@ -286,13 +272,12 @@ fn help_is_printed_for_the_modes_of_fathom() {
     ] {
         for option in ["-h", "--help"] {
             let help = fathom(&[tool, option]);
-            help.expect(0, &["Usage:", page, "--report FILE"]);
-            assert_eq!(help.err, "");
+            assert_eq!(help.expect(0, &["Usage:", page, "--report FILE"]).err, "");
         }
         let link = folder.path().join(tool);
         std::os::unix::fs::symlink(PROGRAM, &link).unwrap();
         let mut by_name = Command::new(&link);
         finish(by_name.arg("-h").current_dir(folder.path())).expect(code, &[error]);
-        finish(command(&[tool, "-h", "-h"]).current_dir(folder.path())).exits(code);
+        fathom_in(folder.path(), &[tool, "-h", "-h"]).exits(code);
     }
 }

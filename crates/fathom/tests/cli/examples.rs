@@ -21,7 +21,7 @@ fn every_example_runs() {
         }
         let run = |more: &[&str]| {
             let arguments = [&["run", text(&path)][..], more].concat();
-            finish(command(&arguments).current_dir(folder.path()))
+            fathom_in(folder.path(), &arguments)
         };
         run(&["--dry-run"]).expect(0, &["dry run"]);
         let simulated = text(&path).contains("simulated");
@@ -50,7 +50,7 @@ fn examples_of_other_tools_policies_and_suites_run() {
         assert_ne!(short, whole);
         fs::write(folder.path().join(name), short).unwrap();
     };
-    let run = |line: &str| finish(command(&split_words(line)).current_dir(folder.path()));
+    let run = |line: &str| fathom_in(folder.path(), &split_words(line));
     shorter("oltp.fio", ["runtime=30", "ramp_time=5"], ["runtime=1", "ramp_time=0"]);
     run("fio oltp.fio").expect(0, &["pages: (groupid=0", "fsync/fdatasync/sync_file_range"]);
     shorter("oltp.xml", ["<Duration>30", "<Warmup>5"], ["<Duration>1", "<Warmup>0"]);
@@ -59,8 +59,7 @@ fn examples_of_other_tools_policies_and_suites_run() {
     let explained = ["a JSON report of fio", "8 KiB random operations"];
     run(&format!("explain {EXAMPLES}/fio.json")).expect(0, &explained);
     let verify = format!("verify --policy {EXAMPLES}/policies/our-disk.toml --size 500GB --time 2s --warm-up 0s");
-    let verified = run(&format!("{verify} {EXAMPLES}/simulated.toml"));
-    verified.expect(2, &["PASS          iops >= 5000", "INCONCLUSIVE"]);
+    run(&format!("{verify} {EXAMPLES}/simulated.toml")).expect(2, &["PASS          iops >= 5000", "INCONCLUSIVE"]);
     let suite = format!("{EXAMPLES}/suites/acceptance.toml");
     assert_eq!(fs::read_to_string(&suite).unwrap(), run("suite --example").out);
     run(&format!("suite {suite} --target . --size 64m --dry-run")).expect(0, &["web server"]);
@@ -101,10 +100,9 @@ fn every_simulated_example_measures_the_stated_rate() {
         .collect();
     for example in &examples {
         fs::write(&file, example).unwrap();
-        let ran = finish(command(&["run", text(&file), "--out", "json"]).current_dir(folder.path()));
+        let ran = fathom_in(folder.path(), &["run", text(&file), "--out", "json"]);
         let fails = example.contains("fault = ");
-        ran.expect(i32::from(fails), &[]);
-        let summary = ran.json();
+        let summary = ran.expect(i32::from(fails), &[]).json();
         let jobs = summary["jobs"].as_array().unwrap();
         assert_eq!(jobs[0]["total"]["errors"], u64::from(fails));
         let directions = jobs.iter().flat_map(|job| [&job["read"], &job["write"]]);

@@ -43,8 +43,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
     let figures = data("figures/azure-stack-hci.toml");
     let ran = fathom_line(&format!("explain {figures} --vm Standard_B2ms --disk P30 --disks 4"));
     ran.expect(0, &[]);
-    let answer = unwrap_lines(&ran.out);
-    answer.assert_contains(&[
+    unwrap_lines(&ran.out).assert_contains(&[
         "N = 64.00 operations were in flight on average, with a queue depth of 64",
         "at the limit of VM Standard_B2ms, uncached: 1,953 IOPS of 1,920 IOPS is 101.7 %",
         "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) are unreachable because of it",
@@ -62,8 +61,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
 fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let figures = data("figures/azure-d8ds-v4.csv");
     let plain = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4"]);
-    let answer = unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out);
-    answer.assert_contains(&[
+    unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out).assert_contains(&[
         "13,053 IOPS of 12,800 IOPS is 102.0 %",
         "The load exceeds the limit of VM Standard_D8ds_v4, uncached",
         "add --path cached. The load is below all other known limits",
@@ -167,8 +165,7 @@ fn a_promise_is_judged() {
     ));
     // The latencies of DiskSpd are of all operations together, and its author judges by them.
     ran.expect(0, &[]);
-    let answer = unwrap_lines(&ran.out);
-    answer.assert_contains(&[
+    unwrap_lines(&ran.out).assert_contains(&[
         "so this is the mean of all operations",
         "PASS iops >= 4000: 4000 IOPS: at the required rate",
         "PASS read.mean <= 3 ms: 1.01 ms",
@@ -203,8 +200,7 @@ fn a_promise_is_judged() {
 #[test]
 fn a_report_from_a_pipe_is_explained_as_json() {
     let report = fs::read(data("fio/golden/05-sla-70-30/out.json")).unwrap();
-    let ran = explain_stdin(&["--out", "json"], &report);
-    let document = ran.expect(0, &[]).json();
+    let document = explain_stdin(&["--out", "json"], &report).expect(0, &[]).json();
     assert_eq!(document["kind"], "explanation");
     assert_eq!(document["source"]["file"], "standard input");
     let load = &document["loads"][0];
@@ -221,10 +217,9 @@ fn short_operations_of_fio_are_reported() {
     let original = fs::read_to_string(data("fio/golden/05-sla-70-30/out.json")).unwrap();
     let changed = original.replacen("\"short_ios\" : 0", "\"short_ios\" : 5000", 1);
     fs::write(&report, changed).unwrap();
-    fathom(&["explain", text(&report), "--require", "iops>=1000"]).expect(
-        0,
-        &["SHORT-TRANSFERS", "5000 operations transferred less than requested"],
-    );
+    fathom(&["explain", text(&report), "--require", "iops>=1000"])
+        .exits(0)
+        .prints(&["SHORT-TRANSFERS", "5000 operations transferred less than requested"]);
 }
 
 /// fio reports percentiles of reads and of writes, but not of all operations.
@@ -286,8 +281,7 @@ fn figures_that_contradict_each_other_fail() {
     let path = folder.path().join("r.txt");
     let report = fs::read_to_string(data("diskspd/legacy/report.txt")).unwrap();
     fs::write(&path, report.replace("| 7177.32 |", "| 9177.32 |")).unwrap();
-    let ran = fathom(&["explain", text(&path)]);
-    ran.exits(1).prints(&[
+    fathom(&["explain", text(&path)]).exits(1).prints(&[
         "error RATE-MISMATCH", "error LITTLE-MISMATCH", "error PARTS-MISMATCH", "that is impossible",
     ]);
 }
@@ -310,8 +304,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
     ]);
     assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     let require = |clauses: &str, code: i32, expected: &[&str]| {
-        let ran = fathom(&["explain", &summary, "--require", clauses]);
-        ran.expect(code, expected);
+        fathom(&["explain", &summary, "--require", clauses]).expect(code, expected);
     };
     require("iops>=4500,mean<=1ms", 0, &["PASS iops >= 4500", "PASS mean <= 1 ms"]);
     require("mean<=500us", 1, &["PASS mean <= 500 us", "FAIL mean <= 500 us"]);
@@ -441,8 +434,7 @@ fn files_that_cannot_be_explained_are_refused_with_the_reason() {
 
 #[test]
 fn anti_patterns_are_reported() {
-    let all = fathom(&["explain", "anti-patterns"]);
-    all.exits(0).prints(&[
+    fathom(&["explain", "anti-patterns"]).exits(0).prints(&[
         "file-copy", "drag-and-drop", "dd", "unzip", "mkfile", "rlarge-wlarge", "crystaldiskmark", "Instead:",
     ]);
     let explanation = fathom(&["explain", "anti-patterns", "dd"]);
@@ -499,8 +491,7 @@ fn a_run_is_explained_without_repeating_its_findings() {
         let load = format!("depth = 16\ntime = \"60s\"\nwarm-up = \"5s\"\n{load}");
         let content = format!("[[job]]\ntarget = \"simulated:disk\"\n{load}[simulated.disk]\n{device}");
         fs::write(&job, content).unwrap();
-        let ran = fathom(&["run", text(&job), "-q", "--save", text(&saved)]);
-        ran.expect(0, &[&format!("{rule} (job1)")]);
+        fathom(&["run", text(&job), "-q", "--save", text(&saved)]).expect(0, &[&format!("{rule} (job1)")]);
         let out = fathom(&["explain", text(&saved)]).out;
         assert_eq!(out.matches(&format!("{rule} (job1)")).count(), 1, "{rule}: {out}");
         out.assert_lacks(&["also (job1)"]);
@@ -515,7 +506,7 @@ fn a_run_is_explained_without_repeating_its_findings() {
 /// Figures from before an error do not fulfil a promise.
 #[test]
 fn a_job_that_ended_with_an_error_fails_the_promise() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     // The null engine would prove nothing.
     let whole = fs::read_to_string(data("fio/golden/18-env-include/out.json")).unwrap();
     let whole = whole.replace("\"ioengine\" : \"null\"", "\"ioengine\" : \"psync\"");
@@ -534,12 +525,11 @@ fn a_job_that_ended_with_an_error_fails_the_promise() {
 /// A saved run passes no requirement that `verify`, `suite` and `report` would call INCONCLUSIVE.
 #[test]
 fn weak_runs_do_not_pass() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let (saved, sparse) = (folder.path().join("saved"), folder.path().join("sparse"));
     File::create(&sparse).unwrap().set_len(64 << 20).unwrap();
     let judged = |reason: &str| {
-        let ran = fathom(&["explain", text(&saved), "--require", "iops>=1"]);
-        ran.expect(2, &["INCONCLUSIVE iops >= 1", reason]);
+        fathom(&["explain", text(&saved), "--require", "iops>=1"]).expect(2, &["INCONCLUSIVE iops >= 1", reason]);
     };
     for (target, reason) in [(text(&sparse), "HOLES"), ("null", "the null engine does no I/O")] {
         let line = "--time 500ms --warm-up 0s -q --save";

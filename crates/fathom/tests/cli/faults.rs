@@ -55,7 +55,7 @@ fn a_file_that_cannot_be_read_has_the_same_exit_code_everywhere() {
 
 #[test]
 fn errors_of_other_dialects_have_their_own_lines() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let job = folder.path().join("wrong.fio");
     fs::write(&job, "[a]\nrw=randraed\n").unwrap();
     let ended = fathom(&["lint", text(&job)]);
@@ -86,7 +86,7 @@ fn excessive_counts_are_refused_immediately() {
     fio("--random_distribution=zipf:nan").expect(1, &["random_distribution=zipf:nan"]);
     fathom(&["diskspd", "-t4294967295", "-d1", "-c1M", "x"]).expect(1, &["(-t)=2147483647", "65536"]);
 
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let profile = folder.path().join("p.xml");
     let target = "<Target><Path>x</Path><ThreadsPerFile>2147483648</ThreadsPerFile></Target>";
     let span = format!("<TimeSpan><Duration>1</Duration><Targets>{target}</Targets></TimeSpan>");
@@ -124,7 +124,7 @@ fn a_clone_takes_less_memory_than_its_histograms() {
 /// Opening a named pipe blocks until it has a writer; reading `/dev/zero` never ends.
 #[test]
 fn pipes_and_devices_are_not_accepted_as_job_files() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let pipe = folder.path().join("pipe.toml");
     make_pipe(&pipe);
     let socket = folder.path().join("socket.toml");
@@ -215,12 +215,12 @@ fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
     let secret = secret_file(folder.path());
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fathom", "--version"));
-    let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
-    as_nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
+    let run_as_other = |arguments: &[&str]| finish(&mut other_user(arguments));
+    run_as_other(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
     let new = folder.path().join("new");
-    as_nobody(&short(text(&new), &["--size", "16m"]))
+    run_as_other(&short(text(&new), &["--size", "16m"]))
         .expect(3, &["cannot create", text(&new), "Permission denied", "help:"]);
-    as_nobody(&["run", "--target", "null", "--time", "100ms", "--save", text(&new)])
+    run_as_other(&["run", "--target", "null", "--time", "100ms", "--save", text(&new)])
         .expect(3, &["cannot write", "Permission denied", "help:"]);
 }
 
@@ -233,8 +233,7 @@ fn a_full_file_system_is_reported_before_and_during_the_run() {
     File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let file = text(&path);
     let line = format!("--write 100 --cache buffered --access sequential --block 64k --allow-overwrite {file}");
-    let ran = fathom(&short(file, &split_words(&line)));
-    ran.expect(1, &["WORKER-FAILED", "No space left on device", "IOPS", "help:"]);
+    fathom(&short(file, &split_words(&line))).expect(1, &["WORKER-FAILED", "No space left on device", "IOPS", "help:"]);
 }
 
 #[test]
@@ -242,15 +241,13 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
     let (folder, device) = need!(device_that_ends());
     let saved = folder.path().join("saved");
     let walk = ["--access", "sequential", "--block", "64k", "--save", text(&saved)];
-    let ran = fathom(&short(text(device.path()), &walk));
-    ran.expect(
+    fathom(&short(text(device.path()), &walk)).expect(
         1,
         &["WORKER-FAILED", "read failed: Input/output error", "offset", "dmesg"],
     );
     // The first 8 MiB, in blocks of 64 KiB, were read before the error.
     let results = archive::load(&saved).unwrap();
-    let total = results.steps[0].jobs[0].total();
-    assert_eq!(total.operations, 128);
+    assert_eq!(results.steps[0].jobs[0].total().operations, 128);
     let tolerant = short(text(device.path()), &["--tolerate-errors"]);
     fathom(&tolerant).expect(1, &["IO-ERRORS", "read operations failed and were tolerated"]);
 }
@@ -320,11 +317,7 @@ fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     make_pipe(&pipe);
-    let mut child = command(&short("null", &["--save", text(&pipe)]))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(&mut command(&short("null", &["--save", text(&pipe)])));
     std::thread::sleep(Duration::from_secs(3));
     assert!(child.try_wait().unwrap().is_none(), "it waits for a reader");
     signal(&child, "TERM");
@@ -384,15 +377,14 @@ fn a_limit_on_file_sizes_is_reported_as_an_error() {
         "ulimit -f 4096; exec {PROGRAM} run --target {} --size 16m --time 1s",
         text(&path)
     );
-    let ran = finish(Command::new("sh").args(["-c", &script]));
-    ran.expect(3, &["File too large", "ulimit -f"]);
+    finish(Command::new("sh").args(["-c", &script])).expect(3, &["File too large", "ulimit -f"]);
     assert!(!path.exists(), "no incomplete file is left");
 }
 
 /// A name from outside can neither move the cursor nor forge a line. A long line is quoted in part.
 #[test]
 fn names_of_files_and_jobs_are_printed_escaped() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let hostile = "x\u{1b}[2J\u{7}\nerror: forged\u{202e}";
     let file = folder.path().join(format!("{hostile}.fio"));
     fs::write(&file, "[j\u{1b}[2J\u{202e}]\nbogus\u{9b}=3\nioengine=null\nsize=1m\n").unwrap();
@@ -458,16 +450,12 @@ fn a_limit_of_memory_is_named() {
     some_run.out.assert_contains(&["READ: bw="]);
 }
 
-/// The test file is removed even if its folder was renamed during the test.
 #[test]
 fn a_test_file_is_removed_after_its_folder_was_renamed() {
     let folder = need!(Directory::fast());
     let (before, after) = (folder.path().join("before"), folder.path().join("after"));
     fs::create_dir(&before).unwrap();
-    let mut child = command(&short(text(&before), &["--size", "16m"]))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(&mut command(&short(text(&before), &["--size", "16m"])));
     let deadline = Instant::now() + Duration::from_secs(30);
     while names(&before).is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));

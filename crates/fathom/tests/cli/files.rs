@@ -2,29 +2,19 @@
 
 use crate::prelude::*;
 
-const TREE: [&str; 6] = [
-    "--kind",
-    "files",
-    "--tree",
-    "depth=1,width=4,files=25,sizes=8KiB",
-    "--warm-up",
-    "0s",
-];
+const ON_TREE: &str = "run --kind files --tree depth=1,width=4,files=25,sizes=8KiB --warm-up 0s";
+
+fn run_on_tree(folder: &Path, more: &[&str]) -> Ran {
+    fathom_in(folder, &[&split_words(ON_TREE)[..], more].concat())
+}
 
 #[test]
 fn every_output_format_lists_the_kinds_of_operation() {
     let folder = need!(Directory::fast());
     let run = |more: &[&str]| {
-        let target = [
-            "run",
-            "--target",
-            ".",
-            "--operations",
-            "300",
-            "--mix",
-            "stat/2, read-block/1, create+fsync/1, delete/1",
-        ];
-        finish(command(&[&target[..], &TREE, more].concat()).current_dir(folder.path()))
+        let mix = ["--mix", "stat/2, read-block/1, create+fsync/1, delete/1"];
+        let words = [&["--target", ".", "--operations", "300"][..], &mix, more].concat();
+        run_on_tree(folder.path(), &words)
     };
     let kinds = ["create", "read-block", "fsync", "stat", "delete"];
     let json = run(&["--quiet", "--out", "json"]);
@@ -85,13 +75,8 @@ fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
 #[test]
 fn the_next_run_removes_the_tree_of_a_killed_run() {
     let folder = need!(Directory::fast());
-    let long = [&["run", "--target", ".", "--mix", "stat", "--time", "60s"][..], &TREE].concat();
-    let mut child = command(&long)
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let long = format!("{ON_TREE} --target . --mix stat --time 60s");
+    let child = spawn(command(&split_words(&long)).current_dir(folder.path()));
     let find_tree = || names(folder.path()).into_iter().find(|name| name.ends_with(".tree"));
     wait_until(
         20,
@@ -99,18 +84,12 @@ fn the_next_run_removes_the_tree_of_a_killed_run() {
         "no tree is created",
     );
     // While its run is alive, other runs leave the tree alone.
-    let short = [
-        &["run", "--target", ".", "--mix", "stat", "--operations", "10"][..],
-        &TREE,
-    ]
-    .concat();
-    finish(command(&short).current_dir(folder.path())).expect(0, &["stat"]);
+    let short = split_words("--target . --mix stat --operations 10");
+    run_on_tree(folder.path(), &short).expect(0, &["stat"]);
     let left = find_tree().expect("the tree of a live run stays");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     assert_eq!(find_tree(), Some(left.clone()), "a killed run leaves its tree");
-    let next = finish(command(&short).current_dir(folder.path()));
-    next.expect(0, &[&format!("removed ./{left}"), "a file tree left by a killed run"]);
+    run_on_tree(folder.path(), &short).expect(0, &[&format!("removed ./{left}"), "a file tree left by a killed run"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
@@ -118,21 +97,18 @@ fn the_next_run_removes_the_tree_of_a_killed_run() {
 fn impossible_trees_are_refused_before_anything_is_created() {
     let folder = need!(Directory::fast());
     fs::write(folder.path().join("file"), "mine").unwrap();
-    let run = |more: &[&str]| {
-        finish(
-            command(&[&["run", "--mix", "stat", "--operations", "10"][..], &TREE, more].concat())
-                .current_dir(folder.path()),
-        )
+    let run = |target: &str| {
+        let words = format!("--mix stat --operations 10 --target {target}");
+        run_on_tree(folder.path(), &split_words(&words))
     };
-    run(&["--target", "file"]).expect(3, &["file is not a directory"]);
-    run(&["--target", "missing"]).expect(3, &["missing does not exist"]);
-    let dry = run(&["--target", ".", "--dry-run"]);
-    dry.exits(0).prints(&[
+    run("file").expect(3, &["file is not a directory"]);
+    run("missing").expect(3, &["missing does not exist"]);
+    run(". --dry-run").exits(0).prints(&[
         "a tree of 100 files in 5 directories, removed at the end",
         "nothing was opened for writing",
     ]);
     let huge = split_words("run --target . --kind files --mix stat --tree sizes=1TiB");
-    finish(command(&huge).current_dir(folder.path())).expect(3, &["cannot create 1000.00 TiB at .: this would "]);
+    fathom_in(folder.path(), &huge).expect(3, &["cannot create 1000.00 TiB at .: this would "]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
         .expect(4, &["only block jobs can precondition"]);
     assert_eq!(names(folder.path()), ["file"]);

@@ -6,6 +6,7 @@ use std::os::linux::fs::MetadataExt;
 use testbed::LoopFs;
 
 use crate::prelude::*;
+use crate::support::run_briefly;
 
 const MIB: u64 = 1 << 20;
 
@@ -34,7 +35,7 @@ fn a_file_given_by_bare_name_is_extended() {
     let folder = need!(Directory::fast());
     let run = |name: &str, size: &str| {
         let line = format!("run --target {name} --size {size} --time 200ms --warm-up 0");
-        finish(command(&split_words(&line)).current_dir(folder.path()))
+        fathom_in(folder.path(), &split_words(&line))
     };
     run("k.dat", "4M").expect(0, &["IOPS"]);
     run("k.dat", "8M").expect(0, &["extended from 4 MiB to 8 MiB"]);
@@ -72,7 +73,7 @@ fn an_empty_device_needs_allow_destroy() {
     fathom(&write_arguments(path, &["--dry-run"])).expect(3, &["refused", "nothing was opened for writing"]);
     fathom(&write_arguments(path, &["--allow-destroy", path])).expect(0, &["IOPS"]);
     finish(command(&write_arguments(path, &[])).env("FATHOM_ALLOW_DESTROY", path)).expect(0, &["IOPS"]);
-    fathom(&["run", "--target", path, "--time", "300ms", "--warm-up", "0"]).expect(0, &["IOPS"]);
+    run_briefly(path, &[]).expect(0, &["IOPS"]);
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn a_foreign_file_is_read_but_not_written() {
     let path = folder.path().join("letters");
     fs::write(&path, vec![7; 4 * MIB as usize]).unwrap();
     let file = text(&path);
-    fathom(&["run", "--target", file, "--time", "300ms", "--warm-up", "0"]).expect(0, &["used unchanged"]);
+    run_briefly(file, &[]).expect(0, &["used unchanged"]);
     fathom(&write_arguments(file, &[])).expect(3, &["that fathom did not create", "--allow-overwrite"]);
     assert!(
         fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
@@ -117,16 +118,14 @@ fn the_file_of_a_killed_preparation_is_named_as_one() {
     let path = folder.path().join("f");
     let file = text(&path);
     let arguments = write_arguments(file, &["--size", "256m"]);
-    let mut child = spawn(&mut command(&arguments));
+    let child = spawn(&mut command(&arguments));
     // The size is set after the mark.
     wait_until(20, || fs::metadata(&path).is_ok_and(|meta| meta.len() > 0), "no file");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     let left = "or that a killed run left unfinished";
-    fathom(&arguments).expect(
-        3,
-        &[left, "help: if no other run uses it, remove it", "--allow-overwrite"],
-    );
+    fathom(&arguments)
+        .exits(3)
+        .prints(&[left, "help: if no other run uses it, remove it", "--allow-overwrite"]);
     fs::remove_file(&path).unwrap();
     fathom(&write_arguments(file, &["--size", "8m"])).expect(0, &["IOPS"]);
 }
@@ -145,7 +144,7 @@ fn allow_overwrite_accepts_a_relative_name() {
     fs::write(folder.path().join("mine"), vec![7; 4 * MIB as usize]).unwrap();
     for name in ["mine", "./mine"] {
         let arguments = write_arguments("mine", &["--allow-overwrite", name]);
-        finish(command(&arguments).current_dir(folder.path())).expect(0, &["IOPS"]);
+        fathom_in(folder.path(), &arguments).expect(0, &["IOPS"]);
     }
 }
 
@@ -173,8 +172,7 @@ fn quick_only_reads_a_device_without_permission() {
 #[test]
 fn targets_are_listed_with_the_reasons() {
     let mounted = need!(LoopFs::ext4(32 * MIB));
-    let list = fathom(&["targets", "--json"]);
-    let list = list.expect(0, &[]).json();
+    let list = fathom(&["targets", "--json"]).expect(0, &[]).json();
     let find = |path: &str| {
         let list = list.as_array().unwrap();
         list.iter()
@@ -209,13 +207,10 @@ fn targets_are_listed_with_the_reasons() {
 #[test]
 fn no_file_is_suggested_in_place_of_a_missing_device() {
     let missing = fathom(&["run", "--target", "/dev/no-such-disk", "--time", "1s"]);
-    missing.expect(
-        3,
-        &[
-            "/dev/no-such-disk does not exist",
-            "help: check the spelling, and that the device",
-        ],
-    );
+    missing.exits(3).prints(&[
+        "/dev/no-such-disk does not exist",
+        "help: check the spelling, and that the device",
+    ]);
     assert!(!missing.err.contains("set a size"), "{missing:#?}");
 }
 
@@ -238,7 +233,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
     let other_run = "another run is writing to it";
     // A file that the first run creates is locked as well.
     for more in [&["--size", "8m"][..], &["--allow-overwrite", text(&file)]] {
-        let mut child = spawn(&mut command(&write_for("20s", text(&file), more)));
+        let child = spawn(&mut command(&write_for("20s", text(&file), more)));
         wait_until(15, || is_locked_by(child.id(), &file), "the file is not locked");
         let permitted = ["--allow-overwrite", text(&file)];
         fathom(&write_arguments(text(&file), &permitted)).expect(3, &[other_run, "help: wait until it ends"]);
@@ -246,8 +241,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
         let fio = format!("--filename={}", text(&file));
         let warned = fathom(&["fio", "--name=a", &fio, "--rw=randwrite", "--size=1m", "--io_size=64k"]);
         warned.expect(0, &["warning: ", other_run]);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill(child);
     }
     fathom(&write_arguments(text(&file), &["--allow-overwrite", text(&file)])).expect(0, &["IOPS"]);
 }

@@ -190,13 +190,12 @@ fn an_unknown_assigned_specification_is_reported_without_notes() {
     let at = |name: &str| folder.path().join(name).display().to_string();
     fs::write(at("gone.icf"), format!("{begin}'MANAGER LIST{workers}")).unwrap();
     let map = format!("D:={}", folder.path().display());
-    fathom(&["iometer", &at("gone.icf"), &at("r.csv"), "--map", &map]).expect(
-        0,
-        &[
+    fathom(&["iometer", &at("gone.icf"), &at("r.csv"), "--map", &map])
+        .exits(0)
+        .prints(&[
             "warning: Error restoring access specification assignments",
             "\"gone\" doesn't exist.  Ignoring.",
-        ],
-    );
+        ]);
 }
 
 #[test]

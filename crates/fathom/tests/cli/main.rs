@@ -38,8 +38,8 @@ mod warm_up;
 /// What most of these files use.
 mod prelude {
     pub use crate::support::{
-        PROGRAM, Ran, between, command, data, end, fathom, fathom_line, finish, loop_device, names, signal, spawn,
-        split_words, text, wait_until,
+        PROGRAM, Ran, between, command, data, end, fathom, fathom_in, fathom_line, finish, folder, kill, loop_device,
+        names, signal, spawn, split_words, text, wait_until,
     };
     pub use crate::vdbench::run_vdbench;
     pub use serde_json::Value;

@@ -6,17 +6,17 @@ use std::process::Command;
 use model::event::Phase;
 
 use crate::prelude::*;
+use crate::support::run_briefly;
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
 
 fn run(more: &[&str]) -> Ran {
-    fathom(&[&QUICK[..], more].concat())
+    run_briefly("null", more)
 }
 
 #[test]
 fn machine_readable_output_is_alone_on_stdout() {
-    let ran = run(&["--out", "json"]);
-    let json = ran.expect(0, &[]).json();
+    let json = run(&["--out", "json"]).expect(0, &[]).json();
     assert!(json["jobs"][0]["read"]["operations"].as_u64().unwrap() > 1000);
     let ran = run(&["--out", "csv"]);
     let mut lines = ran.expect(0, &[]).out.lines();
@@ -83,8 +83,7 @@ fn several_outputs_are_written_by_one_run() {
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let spec = format!("text,json={},csv={}", path("r.json"), path("r.csv"));
     let stream = format!("ndjson={}", path("r.ndjson"));
-    let ran = run(&["--out", &spec, "--out", &stream, "--save", &path("r.fathom")]);
-    ran.expect(0, &["IOPS", "MiB/s", "MB/s"]);
+    run(&["--out", &spec, "--out", &stream, "--save", &path("r.fathom")]).expect(0, &["IOPS", "MiB/s", "MB/s"]);
     assert_eq!(
         names(folder.path()),
         ["r.csv", "r.fathom", "r.json", "r.ndjson"],
@@ -140,8 +139,7 @@ fn a_result_that_can_no_longer_be_written_is_shown_instead() {
         text(&target),
         text(&ballast)
     );
-    let ran = finish(Command::new("sh").args(["-c", &fill]));
-    ran.expect(5, &["cannot write", "No space left on device", "IOPS"]);
+    finish(Command::new("sh").args(["-c", &fill])).expect(5, &["cannot write", "No space left on device", "IOPS"]);
     assert!(!target.exists(), "the result is complete or absent");
 }
 
@@ -153,9 +151,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
     let (file, alias) = (text(&path), folder.path().join(".").join("f"));
     let out = format!("json={}", text(&alias));
     for more in [["--out", &out], ["--save", file]] {
-        let arguments = ["run", "--target", file, "--time", "300ms", "--warm-up", "0"];
-        fathom(&[&arguments[..], &more[..]].concat())
-            .expect(3, &["cannot write a report to", "a target of the test", "help:"]);
+        run_briefly(file, &more).expect(3, &["cannot write a report to", "a target of the test", "help:"]);
     }
     assert!(fs::read(&path).unwrap() == vec![7; 1 << 20], "not a byte has changed");
     if let Some(device) = loop_device(1) {
@@ -231,7 +227,7 @@ fn the_same_seed_issues_the_same_operations() {
 /// Operations before the measured window do not count in its figures. They are saved separately.
 #[test]
 fn a_warm_up_is_saved_separately_from_the_measured_window() {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let folder = folder();
     let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved.fathom"));
     let words = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"2s\"\nwarm-up = \"3s\"\n\
                  [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
@@ -331,7 +327,7 @@ const REFUSED_OUTPUTS: &[(&str, &str)] = &[
 /// An output replaces no file that the same command line names, and no block device.
 #[test]
 fn an_output_replaces_no_other_file_of_the_command() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("cat")).unwrap();
     let run = |arguments: &[&str]| {
@@ -372,7 +368,7 @@ fn an_output_replaces_no_other_file_of_the_command() {
 /// The original tools overwrite these files.
 #[test]
 fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let at = |name: &str| folder.path().join(name);
     let jobs = "[a]\nfilename=data\nsize=1m\nrw=read\n";
     let vdbench = "sd=sd1,lun=data,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,elapsed=2,interval=1,iorate=10\n";
@@ -447,7 +443,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
 #[test]
 fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
     let device = need!(loop_device(1));
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let links = [
         "trace", "local-v-0-verify.state", "e.prerun.txt", "e.postrun.txt", "result",
     ];
@@ -470,8 +466,7 @@ fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
         if part.starts_with("FATHOM_RESULT") {
             command.env("FATHOM_RESULT", "result");
         }
-        let ran = finish(command.current_dir(folder.path()));
-        ran.expect(1, &[&format!("cannot write {part}: it is a block device")]);
+        finish(command.current_dir(folder.path())).expect(1, &[&format!("cannot write {part}: it is a block device")]);
         let is_laid_out = folder.path().join("t").exists();
         assert!(!is_laid_out, "{line}: it was refused only after the layout");
     }
@@ -481,7 +476,7 @@ fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
 /// The user named the result of the first run only.
 #[test]
 fn the_result_of_a_later_run_replaces_only_results() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let at = |name: &str| folder.path().join(name);
     let parameters = "sd=sd1,lun=data,size=1m\nwd=wd1,sd=sd1\nrd=default,wd=wd1,elapsed=2,interval=1,iorate=10\n\
         rd=rd1\nrd=rd2\n";

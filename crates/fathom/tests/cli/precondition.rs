@@ -5,10 +5,6 @@ use study::precondition::judge_window;
 
 use crate::prelude::*;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
-}
-
 /// A job file with a simulated device of 64 MiB.
 fn device(folder: &Path, more: &str) -> PathBuf {
     let path = folder.join("device.toml");
@@ -29,8 +25,7 @@ fn a_cliff_must_leave_the_window() {
     let size = 35_000 * 4096;
     let job = device(folder.path(), &format!("write-buffer = \"{size} 4\"\n"));
     let saved = folder.path().join("saved");
-    let ran = fathom(&["run", text(&job), "--time", "12s", "-q", "--save", text(&saved)]);
-    ran.expect(0, &[]);
+    fathom(&["run", text(&job), "--time", "12s", "-q", "--save", text(&saved)]).expect(0, &[]);
     let results = archive::load(&saved).unwrap();
     let found = Observation::from_results(&results, 0, 0).unwrap();
     let per_round = |points: &[model::observation::SeriesPoint]| {
@@ -147,8 +142,7 @@ fn a_device_is_only_written_if_it_is_named_again() {
     let path = text(device.path());
     let words = ["precondition", path, "--round", "100ms", "--rounds", "5"];
     fathom(&words).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
-    let shown = fathom(&[&words[..], &["--dry-run"]].concat());
-    shown.exits(3).prints(&[
+    fathom(&[&words[..], &["--dry-run"]].concat()).exits(3).prints(&[
         "filled 2 times, then up to 5 rounds",
         "filling:",
         "round 1:",

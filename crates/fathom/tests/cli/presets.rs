@@ -2,23 +2,15 @@
 
 use crate::prelude::*;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
-}
-
 #[test]
 fn presets_are_listed_and_printed_in_full() {
-    let list = fathom(&["presets"]);
-    list.expect(0, &["oltp@1", "COPY TEST, NOT STORAGE TEST", "powerstore-16@1"]);
-    let all = fathom(&["presets", "--json"]);
-    let all = all.expect(0, &[]).json();
+    fathom(&["presets"]).expect(0, &["oltp@1", "COPY TEST, NOT STORAGE TEST", "powerstore-16@1"]);
+    let all = fathom(&["presets", "--json"]).expect(0, &[]).json();
     assert_eq!(all.as_array().unwrap().len(), 24);
     for preset in all.as_array().unwrap() {
         let id = preset["id"].as_str().unwrap();
-        let ran = fathom(&["presets", id]);
-        ran.expect(0, &["Its job file", "For DiskSpd, on", "For fio, on", "From: "]);
-        let whole = fathom(&["presets", id, "--json"]);
-        let whole = whole.expect(0, &[]).json();
+        fathom(&["presets", id]).expect(0, &["Its job file", "For DiskSpd, on", "For fio, on", "From: "]);
+        let whole = fathom(&["presets", id, "--json"]).expect(0, &[]).json();
         let toml = fathom(&["presets", id, "--toml"]);
         assert_eq!(toml.expect(0, &[]).out, whole["toml"].as_str().unwrap());
         // fio has no trees of files.
@@ -54,8 +46,7 @@ fn unknown_names_are_explained() {
 #[test]
 fn every_preset_could_run() {
     let folder = folder();
-    let all = fathom(&["presets", "--json"]).json();
-    for preset in all.as_array().unwrap() {
+    for preset in fathom(&["presets", "--json"]).json().as_array().unwrap() {
         let id = preset["id"].as_str().unwrap();
         let toml = fathom(&["presets", id, "--toml"]).out;
         let (smaller, size) = match toml.contains("kind = \"files\"") {
@@ -94,14 +85,12 @@ fn a_result_contains_its_preset_its_changes_and_its_objective() {
         saved.display()
     );
     let words = split_words(&line);
-    let ran = fathom(&words);
-    ran.exits(0).prints(&[
+    fathom(&words).exits(0).prints(&[
         "preset: oltp@1, changed: size, time, warm-up",
         "objective: most operations per second",
         "8 KiB",
     ]);
-    let shown = fathom(&["show", text(&saved), "--out", "json"]);
-    let shown = shown.expect(0, &[]).json();
+    let shown = fathom(&["show", text(&saved), "--out", "json"]).expect(0, &[]).json();
     assert_eq!(shown["preset"]["name"], "oltp@1");
     assert_eq!(shown["preset"]["changed"], Value::from(vec!["size", "time", "warm-up"]));
     let own = [&words[..], &["--objective", "what  this\ndisk does"]].concat();

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Child;
 
 use crate::history::Workspace;
 use crate::prelude::*;
+use crate::support::KilledOnDrop;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const NASTY: &str = "</script><b>x";
@@ -27,20 +27,13 @@ fn serve(workspace: &Workspace, words: &[&str]) -> Server {
     let mut out = BufReader::new(child.stdout.take().unwrap());
     out.read_line(&mut line).unwrap();
     let url = line.trim().to_owned();
+    let child = KilledOnDrop(child);
     Server { child, url }
 }
 
-/// A running server. Dropping it ends the program.
 struct Server {
-    child: Child,
+    child: KilledOnDrop,
     url: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Server {
@@ -72,10 +65,10 @@ impl Server {
     }
 
     fn interrupt(mut self) -> Option<i32> {
-        signal(&self.child, "INT");
+        signal(&self.child.0, "INT");
         let began = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.0.try_wait().unwrap() {
                 return status.code();
             }
             assert!(began.elapsed() < TIMEOUT, "it does not end");
@@ -165,8 +158,7 @@ fn the_history_is_listed_shown_and_compared() {
     let page = server.get("/?label=%3C%2Fscript%3E");
     page.expect(200, &["value=\"&lt;/script&gt;\"", "href=\"/entry/2\""]);
 
-    let report = server.get("/entry/1");
-    report.expect(
+    server.get("/entry/1").expect(
         200,
         &[
             "<title>SIMULATION: no real storage — ",
@@ -195,8 +187,7 @@ fn the_history_is_listed_shown_and_compared() {
     );
     // Results of different loads are not comparable.
     workspace.expect("run job.toml -q --depth 8", 0, &[]);
-    let refused = server.get("/compare?entry=3&entry=1");
-    refused.expect(
+    server.get("/compare?entry=3&entry=1").expect(
         422,
         &[
             "are not comparable",
@@ -366,6 +357,7 @@ fn a_running_test_can_be_watched() {
     err.read_line(&mut line).unwrap();
     let url = line.split(' ').find(|word| word.starts_with("http://"));
     let url = url.expect("the address is printed").to_owned();
+    let child = KilledOnDrop(child);
     let mut server = Server { child, url };
     server.get("/").expect(
         200,
@@ -413,7 +405,7 @@ fn a_running_test_can_be_watched() {
     assert!(later > operations, "the counter grows");
     let last = events.last().expect("there is an end");
     assert_eq!(last["event"], "summary");
-    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    assert_eq!(server.child.0.wait().unwrap().code(), Some(0));
     drop(server);
     let after = history.get("/");
     assert!(!after.text().contains("Running now"), "{}", after.text());

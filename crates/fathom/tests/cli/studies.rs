@@ -14,10 +14,6 @@ fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
     path
 }
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be created")
-}
-
 fn sweep(job: &Path, line: &str) -> Ran {
     fathom_line(&format!("sweep {} {line}", text(job)))
 }
@@ -56,8 +52,7 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     // A simulated device is not compared with real ones.
     page.assert_contains(&["Is it good?", "Settings and environment", "plan of the first point"]);
     page.assert_lacks(&["cloud providers"]);
-    let again = fathom(&["sweep", "--from", text(&saved)]);
-    again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
+    fathom(&["sweep", "--from", text(&saved)]).expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
     let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
     limited.expect(0, &["Use 8 in flight", "p99 <= 300 us is", "does not meet it"]);
     // A limit that no point meets.
@@ -83,8 +78,7 @@ fn a_saved_study_contains_every_run_completely() {
     let job = device(folder.path(), "one", 1, "100us");
     let saved = folder.path().join("saved");
     let line = format!("--over depth=1,2 --time 100ms --grid-only -q --save {}", text(&saved));
-    let ran = sweep(&job, &line);
-    assert_eq!(ran.expect(0, &["Recommendation"]).err, "");
+    assert_eq!(sweep(&job, &line).expect(0, &["Recommendation"]).err, "");
     let study: Value = serde_json::from_slice(&fs::read(&saved).unwrap()).unwrap();
     assert_eq!((&study["kind"], &study["format_version"]), (&"study".into(), &1.into()));
     assert_eq!(study["question"]["asks"], "sweep");
@@ -273,8 +267,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
         fs::write(&file, sd + runs).unwrap();
         sweep(&file, "--dry-run --over depth=1..8")
     };
-    let one_run = dry("", "rd=rd1,wd=wd1,iorate=max\n");
-    one_run.expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
+    dry("", "rd=rd1,wd=wd1,iorate=max\n").expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
     // The shares and the rate of several streams remain; hits in a part of an SD do not.
     let shares = dry("", "wd=wd2,sd=sd1,xfersize=(4k,60,16k,40)\nrd=rd1,wd=wd2,iorate=500\n");
     shares.expect(0, &["500 IOPS", "60 %", "16 KiB"]);
@@ -288,7 +281,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
 fn a_directory_is_prepared_once_and_left_unchanged() {
     let folder = need!(Directory::fast());
     let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
-    let ran = finish(command(&words).current_dir(folder.path()));
+    let ran = fathom_in(folder.path(), &words);
     ran.expect(0, &["Recommendation"]);
     let written = ran.err.matches("of random data written for this run").count();
     assert_eq!(written, 1, "{ran:#?}");
@@ -303,18 +296,8 @@ fn equal_devices_compare_as_the_same_and_ten_percent_are_detected() {
     let saved = folder.path().join("saved");
     let same = fathom(&["ab", text(&slow), text(&slow), "--time", "500ms", "-q"]);
     same.expect(0, &["B and A are the same within 2 %"]);
-    let words = [
-        "ab",
-        text(&slow),
-        text(&fast),
-        "--time",
-        "500ms",
-        "-q",
-        "--out",
-        "json",
-        "--save",
-    ];
-    let better = fathom(&[&words[..], &[text(&saved)]].concat());
+    let compared = format!("ab {} {} --time 500ms -q", text(&slow), text(&fast));
+    let better = fathom_line(&format!("{compared} --out json --save {}", text(&saved)));
     let json = better.expect(0, &[]).json();
     assert_eq!(json["found"]["word"], "better");
     assert_eq!(json["found"]["pairs"], 6);
@@ -386,8 +369,7 @@ fn saved_results_are_compared_and_ranked() {
         let job = device(folder.path(), name, 8, service);
         saved(&job, &format!("{name}.fathom"), &[])
     });
-    let ran = fathom(&["compare", &disks[0], &disks[2]]);
-    ran.expect(0, &["is better than", "+25 %", "fathom ab"]);
+    fathom(&["compare", &disks[0], &disks[2]]).expect(0, &["is better than", "+25 %", "fathom ab"]);
     let three = fathom(&["compare", &disks[0], &disks[1], &disks[2]]);
     three.exits(0).prints(&[
         "From the best to the worst",
@@ -441,8 +423,7 @@ fn different_loads_are_not_compared_by_accident() {
     let text = fs::read_to_string(&four).unwrap();
     let other = folder.path().join("other");
     fs::write(&other, text.replace("\"engine_revision\":1", "\"engine_revision\":9")).unwrap();
-    let refused = fathom(&["compare", &four, other.to_str().unwrap()]);
-    refused.expect(3, &["engine revision: 1 / 9"]);
+    fathom(&["compare", &four, other.to_str().unwrap()]).expect(3, &["engine revision: 1 / 9"]);
     fathom(&["compare", &four, "/no/such/file"]).expect(3, &["cannot read"]);
     fathom(&["compare", &four]).expect(4, &["RESULT"]);
 }
@@ -457,8 +438,7 @@ fn reports_of_other_tools_are_compared() {
     ran.exits(0)
         .prints(&["21,300      16,000   -25 %", "not known", "how much of that is chance"]);
     let others = [report("02-fiowrite/out.json"), report("03-fioread/out.json")];
-    let refused = fathom(&["compare", &others[0], &others[1]]);
-    refused.expect(3, &["are not comparable", "reads: 0 % / 100 %"]);
+    fathom(&["compare", &others[0], &others[1]]).expect(3, &["are not comparable", "reads: 0 % / 100 %"]);
     // A has no facts that B lacks.
     let a = data("diskspd/legacy/report.txt");
     let b = data("diskspd/runs/02-latency-and-buckets-mixed/result.txt");
@@ -526,8 +506,7 @@ fn calculations_are_right() {
         "percentile --iops 0",
     ] {
         let ran = fathom_line(&format!("calc {wrong}"));
-        ran.expect(4, &["error: "]);
-        assert_eq!(ran.out, "", "{wrong}");
+        assert_eq!(ran.expect(4, &["error: "]).out, "", "{wrong}");
     }
 }
 
@@ -563,7 +542,7 @@ fn a_paced_sweep_over_depth_reports_that_depth_changes_nothing() {
 
 #[test]
 fn the_page_of_a_sweep_shows_the_test_and_its_command_line() {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let folder = folder();
     let job = "name = \"depths\"\n[[job]]\ntarget = \"simulated:disk\"\nblock = \"8KiB\"\nread = 70\ntime = \"200ms\"\n\
                warm-up = \"0s\"\n[simulated.disk]\nservers = 4\nservice = \"100us\"\n";
     let [file, page] = ["job.toml", "page.html"].map(|name| folder.path().join(name));

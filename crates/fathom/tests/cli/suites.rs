@@ -5,10 +5,6 @@ use model::study::{Question, StudyRun};
 
 use crate::prelude::*;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
-}
-
 /// Runs a suite of these lines on a device capped at 4000 per second. It serves 8 operations at a
 /// time in 2 ms each on average.
 fn on_device(folder: &Directory, workloads: &str, more: &[&str]) -> Ran {
@@ -58,8 +54,7 @@ fn every_workload_is_judged_by_its_requirement() {
         let measured = value(&json, workload, 0);
         assert!(range.contains(&measured), "{workload}: {measured}");
     }
-    let page = fs::read_to_string(page).unwrap();
-    page.assert_contains(&[
+    fs::read_to_string(page).unwrap().assert_contains(&[
         "# Sign-off: trial",
         "| Result | FAIL |",
         "| To show | the device is understood |",
@@ -106,8 +101,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
     }
     // The JSON document agrees.
     assert_eq!(rows[0][5].parse::<f64>().unwrap(), value(&json, 0, 1));
-    let page = fs::read_to_string(page).unwrap();
-    page.assert_contains(&[
+    fs::read_to_string(page).unwrap().assert_contains(&[
         "<title>SIMULATION: no real storage — trial: workload “broken” misses p90 &lt;= 3 ms by ",
         "Scope of this verdict: each workload was measured for",
         "<p>Use faster storage, or a limit that this storage can meet: p90 of ",
@@ -131,8 +125,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
 fn the_worst_verdict_decides_the_exit_code() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";
-    let ran = on_device(&folder, kept, &[]);
-    ran.exits(0).prints(&[
+    on_device(&folder, kept, &[]).exits(0).prints(&[
         "trial, 20",
         "objective: the device is understood",
         "kept      PASS          iops >= 1000",

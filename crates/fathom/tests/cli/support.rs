@@ -2,9 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,9 +19,20 @@ pub struct Ran {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
+    /// Time from the start of the wait for its end.
+    pub took: Duration,
 }
 
 impl Ran {
+    pub fn new(output: &Output, took: Duration) -> Ran {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+            took,
+        }
+    }
+
     /// Parses stdout, which must be one document.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
@@ -34,11 +44,17 @@ impl Ran {
         self.exits(code).prints(parts)
     }
 
-    /// Checks the exit code.
     #[track_caller]
     pub fn exits(&self, code: i32) -> &Ran {
         assert_eq!(self.code, Some(code), "{self:#?}");
         assert!(!self.err.contains("panicked"), "{self:#?}");
+        self
+    }
+
+    /// Checks that it succeeded, with nothing on stderr.
+    #[track_caller]
+    pub fn succeeds_silently(&self) -> &Ran {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:#?}");
         self
     }
 
@@ -53,6 +69,12 @@ impl Ran {
         }
         self
     }
+}
+
+/// A folder for files of a test.
+#[cfg(target_os = "linux")]
+pub fn folder() -> Directory {
+    need(Directory::fast()).expect("a temporary directory can always be created")
 }
 
 /// A device of 64 MiB that fails after its first 8 MiB. The folder of its backing file has room for
@@ -129,18 +151,26 @@ pub fn fathom<A: AsRef<OsStr>>(arguments: &[A]) -> Ran {
     finish(&mut command(arguments))
 }
 
+/// Runs the program in a folder.
+pub fn fathom_in<A: AsRef<OsStr>>(folder: &Path, arguments: &[A]) -> Ran {
+    finish(command(arguments).current_dir(folder))
+}
+
 /// Runs the program with the words of a line. No path of a test contains a space.
 pub fn fathom_line(line: &str) -> Ran {
     fathom(&split_words(line))
 }
 
+/// Runs `fathom run` for 300 ms.
+pub fn run_briefly(target: &str, more: &[&str]) -> Ran {
+    let run = ["run", "--time", "300ms", "--warm-up", "0", "--target", target];
+    fathom(&[&run[..], more].concat())
+}
+
 pub fn finish(command: &mut Command) -> Ran {
+    let begun = Instant::now();
     let output = command.output().expect("the program was built with this test");
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Ran::new(&output, begun.elapsed())
 }
 
 /// Starts a command with pipes.
@@ -149,11 +179,28 @@ pub fn spawn(command: &mut Command) -> Child {
     piped.spawn().expect("the program was built with this test")
 }
 
+/// A child that runs during a test. Dropping it ends the child.
+#[derive(Debug)]
+pub struct KilledOnDrop(pub Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 pub fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill")
         .args(["-s", name, &child.id().to_string()])
         .status();
     assert!(sent.expect("`kill` exists").success());
+}
+
+pub fn kill(mut child: Child) {
+    child.kill().expect("it was started here");
+    child.wait().expect("it was started here");
 }
 
 /// Waits until a condition is met, and fails after some seconds.
@@ -167,19 +214,10 @@ pub fn wait_until(seconds: u64, condition: impl Fn() -> bool, failure: &str) {
 }
 
 /// Waits for a child that was started with pipes.
-pub fn end(mut child: Child) -> Ran {
-    let (mut out, mut err) = (String::new(), String::new());
-    let stdout = child.stdout.take().map(|mut pipe| pipe.read_to_string(&mut out));
-    let stderr = child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut err));
-    stdout.into_iter().chain(stderr).for_each(|read| {
-        read.expect("the pipes contain text");
-    });
-    let status = child.wait().expect("it was started here");
-    Ran {
-        code: status.code(),
-        out,
-        err,
-    }
+pub fn end(child: Child) -> Ran {
+    let begun = Instant::now();
+    let output = child.wait_with_output().expect("it was started here");
+    Ran::new(&output, begun.elapsed())
 }
 
 pub fn split_words(line: &str) -> Vec<&str> {
@@ -197,7 +235,6 @@ pub fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are Unicode")
 }
 
-/// Names of the entries in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the test has created the folder");
     let mut names: Vec<String> = entries

@@ -66,7 +66,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     assert_eq!(cells("rd1", "reqrate")[0], "200.0000");
     assert_eq!(cells("rd1", "threads")[0], "2");
     let overwriting = "vdbench parseflat -i output/flatfile.html -o output/../output/flatfile.html -c Run";
-    let run = |line: &str| finish(command(&split_words(line)).current_dir(folder.path()));
+    let run = |line: &str| fathom_in(folder.path(), &split_words(line));
     run(overwriting).expect(157, &["is the flat file itself"]);
     assert_eq!(read_page(folder.path(), "flatfile"), flat);
     run("vdbench parseflat -i output/flatfile.html -o out.csv -c Run rate -a").expect(0, &[]);
@@ -253,8 +253,7 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
          rd=default,fwd=fwd1,fwdrate=max,format=no,elapsed=20,interval=1\n\
          rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
          rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n";
-    let ran = run_vdbench(folder.path(), parameters, &[]);
-    ran.exits(0).prints(&[
+    run_vdbench(folder.path(), parameters, &[]).exits(0).prints(&[
         "Vdbench is trying to create a directory, but the directory that we are",
         "trying to delete does not exist, and there are no threads currently",
         "..setattr... ...access...",
@@ -290,8 +289,7 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
          rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=20,interval=1\n\
          rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
          rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n";
-    let ran = run_vdbench(folder.path(), parameters, &[]);
-    ran.exits(0).prints(&[
+    run_vdbench(folder.path(), parameters, &[]).exits(0).prints(&[
         "Created totalsize=800.0k using          100 of          200 files for anchor=",
         "Created workingset=200.0k using           25 of          100 files for anchor=",
     ]);
@@ -438,14 +436,13 @@ fn data_has_the_requested_duplicates_and_compressibility() {
 #[test]
 fn wrong_input_fails_with_code_157_and_the_cause() {
     let folder = tempfile::tempdir().unwrap();
-    run_vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[]).expect(
-        157,
-        &[
+    run_vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[])
+        .exits(157)
+        .prints(&[
             "Unknown keyword: xfresize",
             "help: did you mean `xfersize`?",
             "parmfile:2",
-        ],
-    );
+        ]);
     run_vdbench(folder.path(), "", &["-z"]).expect(157, &["Invalid execution parameter: '-z'"]);
     fathom(&["vdbench"]).expect(157, &["No input parameters specified"]);
     let idle = "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=0\n";
@@ -454,7 +451,7 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     let mut latin = b"* Gr\xf6\xdfe\n".to_vec();
     latin.extend(idle.replace("iorate=0", "iorate=max").bytes());
     fs::write(folder.path().join("latin"), latin).unwrap();
-    finish(command(&["vdbench", "-f", "latin", "-s"]).current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
+    fathom_in(folder.path(), &["vdbench", "-f", "latin", "-s"]).expect(0, &["Simulating RD=rd1"]);
     let mut piped = Command::new("bash");
     piped.args(["-c", "\"$0\" vdbench -f <(cat latin) -s", PROGRAM]);
     finish(piped.current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
@@ -536,7 +533,7 @@ fn each_metadata_operation_has_its_own_counter() {
         assert!((22..98).contains(&count), "{counter}{count}");
     }
     let parse = split_words("vdbench parse -i output/flatfile.html -o none.csv -f Run other");
-    let none = finish(command(&parse).current_dir(folder.path()));
+    let none = fathom_in(folder.path(), &parse);
     none.expect(0, &["No row of ", "none.csv has only the header."]);
 }
 

@@ -40,7 +40,7 @@ fn the_native_result_of_a_run_on_files_adds_up() {
     page.assert_contains(&["Test “rd1”"]);
     assert!(!folder.path().join("r.2.html").exists());
     for (file, load) in [("r.json", "format"), ("r.2.json", "fwd1")] {
-        let ran = finish(command(&["explain", file]).current_dir(folder.path()));
+        let ran = fathom_in(folder.path(), &["explain", file]);
         ran.out.assert_contains(&[load]);
         ran.out.assert_lacks(&["TOTALS-MISMATCH"]);
     }
@@ -340,10 +340,9 @@ fn concatenated_sds_are_read_as_one() {
     run_vdbench(folder.path(), &short, &[])
         .expect(157, &["File creation or expansion not supported for SD concatenation"]);
     let threads = parameters.replace("seekpct=eof,threads=2", "seekpct=eof");
-    run_vdbench(folder.path(), &threads, &[]).expect(
-        157,
-        &["wd=wd1: for SD concatenation each WD must request a threads= value"],
-    );
+    run_vdbench(folder.path(), &threads, &[])
+        .exits(157)
+        .prints(&["wd=wd1: for SD concatenation each WD must request a threads= value"]);
     let limited = parameters.replace("iorate=100,elapsed=3", "iorate=100,elapsed=3,maxdata=1m");
     run_vdbench(folder.path(), &limited, &[]).expect(157, &["`maxdata=` with sequential work"]);
     let flags = parameters.replace("lun=DIR/two", "lun=DIR/two,openflags=o_direct");

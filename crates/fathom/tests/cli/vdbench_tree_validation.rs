@@ -2,7 +2,9 @@
 //! and journals after a kill.
 
 use crate::prelude::*;
-use crate::vdbench_validation::{WRONG, kill_after, kill_and_restart, overwrite, parse_totals, start, truncate};
+use crate::vdbench_validation::{
+    WRONG, kill_after, kill_and_restart, overwrite, parse_totals, start, truncate, validate,
+};
 
 fn tree_file(folder: &Path, name: &str) -> PathBuf {
     folder.join("tree/fathom-kept.tree").join(name)
@@ -25,9 +27,8 @@ fn each_run_validates_every_block_of_the_previous_run() {
     let run = |parameters: &str, option: &str| parse_totals(&run_vdbench(folder.path(), parameters, &[option]));
     let parameters = create_write_read("40k").replace(",pause=3", "");
     // Six files have 60 blocks, which the format writes first.
-    let ran = run_vdbench(folder.path(), &parameters, &["-v"]);
-    ran.expect(0, &["completed successfully"]);
-    assert_eq!(parse_totals(&ran), [(0, 0), (60, 0), (60, 0)]);
+    let totals = validate(folder.path(), &parameters, &["-v"]);
+    assert_eq!(totals, [(0, 0), (60, 0), (60, 0)]);
     assert_eq!(run(&parameters, "-vr"), [(60, 0), (120, 0), (60, 0)]);
     assert_eq!(run(&parameters, "-vrw"), [(60, 0), (60, 0), (60, 0)]);
     // The last block of a file may be shorter, unless it has no room for a header.
@@ -88,9 +89,7 @@ const MIXED: &str = "fsd=fsd1,anchor=DIR/tree,depth=2,width=2,files=10,sizes=(20
 fn files_that_are_created_and_deleted_raise_no_false_alarm() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = MIXED.replace("elapsed=60", "elapsed=4");
-    let ran = run_vdbench(folder.path(), &parameters, &["-vr"]);
-    ran.expect(0, &["completed successfully"]);
-    let (compared, wrong) = parse_totals(&ran)[1];
+    let (compared, wrong) = validate(folder.path(), &parameters, &["-vr"])[1];
     assert!(compared > 1000 && wrong == 0, "{compared} {wrong}");
 }
 
@@ -129,9 +128,7 @@ fn a_restart_finds_lost_writes_in_files() {
     lost.expect(157, &[&named, "1 of 10 key blocks are corrupted.", numbers, WRONG]);
     assert_eq!(parse_totals(&lost), [(60, 1)]);
     // After the report, the contents of the block are unknown.
-    let again = run_vdbench(folder.path(), &then, &["-jo"]);
-    again.expect(0, &["completed successfully"]);
-    assert_eq!(parse_totals(&again), [(59, 0)]);
+    assert_eq!(validate(folder.path(), &then, &["-jo"]), [(59, 0)]);
     let other = then.replace("files=3", "files=4");
     run_vdbench(folder.path(), &other, &["-jr"]).expect(157, &["is the journal of another tree"]);
     // A tree of the same shape elsewhere would have every block corrupted.

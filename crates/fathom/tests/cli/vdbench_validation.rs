@@ -23,10 +23,9 @@ pub(crate) fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &
 
 /// Kills a run some time after it has begun.
 pub(crate) fn kill_after(folder: &Path, parameters: &str, argument: &str, millis: u64) {
-    let mut child = start(folder, parameters, &[argument], "Starting RD=rd1;");
+    let child = start(folder, parameters, &[argument], "Starting RD=rd1;");
     sleep(Duration::from_millis(millis));
-    child.kill().unwrap();
-    end(child);
+    kill(child);
 }
 
 /// Returns the numbers of compared and of corrupted key blocks of each run.
@@ -39,6 +38,12 @@ pub(crate) fn parse_totals(ran: &Ran) -> Vec<(u64, u64)> {
         (number(compared), number(wrong.split_once(':').unwrap().1))
     });
     numbers.collect()
+}
+
+/// Runs a file that succeeds. Returns its [`parse_totals`].
+pub(crate) fn validate(folder: &Path, parameters: &str, options: &[&str]) -> Vec<(u64, u64)> {
+    let ran = run_vdbench(folder, parameters, options);
+    parse_totals(ran.expect(0, &["completed successfully"]))
 }
 
 /// Kills three runs with a journal, each a little later. None may report a corrupted block.
@@ -55,8 +60,7 @@ pub(crate) fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
 }
 
 pub(crate) fn truncate(path: &Path, length: u64) {
-    let file = File::options().write(true).open(path).unwrap();
-    file.set_len(length).unwrap();
+    File::options().write(true).open(path).unwrap().set_len(length).unwrap();
 }
 
 /// Blocks of earlier executions of the program are unknown.
@@ -68,10 +72,8 @@ fn a_run_validates_all_blocks_that_the_previous_run_wrote() {
     let parameters = "sd=sd1,lun=DIR/a,size=1m\nsd=sd2,lun=DIR/b,size=1m\n\
                       wd=fill,sd=sd*,xfersize=8k,rdpct=0,seekpct=eof\nwd=read,sd=sd*,xfersize=4k,seekpct=eof\n\
                       rd=rd1,wd=fill,iorate=max,elapsed=10\nrd=rd2,wd=read,iorate=max,elapsed=10\n";
-    let ran = run_vdbench(folder.path(), parameters, &["-v"]);
-    ran.expect(0, &["completed successfully"]);
     // Two files of 256 blocks. The first write of a block needs no read before it.
-    assert_eq!(parse_totals(&ran), [(0, 0), (512, 0)]);
+    assert_eq!(validate(folder.path(), parameters, &["-v"]), [(0, 0), (512, 0)]);
     assert!(!names(&folder.path().join("output")).contains(&"sd1.map".to_owned()));
     // With `-vw`, blocks are not read before a write; with `-vr`, they are read after it.
     let twice = parameters.replace("rd=rd2,wd=read", "rd=rd2,wd=fill");
@@ -91,9 +93,7 @@ fn transfers_of_several_sizes_and_threads_raise_no_false_alarm() {
                       wd=wd1,sd=sd*,xfersize=(4k,50,6k,20,64k,30),rdpct=40\n\
                       wd=wd2,sd=sd1,xfersize=16k,rdpct=0,seekpct=50\nwd=wd3,sd=sd2,xfersize=8k,rhpct=50\n\
                       rd=rd1,wd=wd*,iorate=max,elapsed=3\n";
-    let ran = run_vdbench(folder.path(), parameters, &[]);
-    ran.expect(0, &["completed successfully"]);
-    let (compared, wrong) = parse_totals(&ran)[1];
+    let (compared, wrong) = validate(folder.path(), parameters, &[])[1];
     assert!(compared > 1000 && wrong == 0, "{compared} {wrong}");
 }
 
@@ -149,9 +149,7 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
         .prints(&["Key block lba: 0x0000a000: the write number in its header is ", WRONG]);
     assert_eq!(parse_totals(&lost), [(520, 1)]);
     // After the report, the contents of the block are unknown.
-    let again = run_vdbench(folder.path(), &short, &["-jo"]);
-    again.expect(0, &["completed successfully"]);
-    assert_eq!(parse_totals(&again), [(519, 0)]);
+    assert_eq!(validate(folder.path(), &short, &["-jo"]), [(519, 0)]);
     // A truncated file lacks blocks of its journal.
     truncate(&file, 1 << 20);
     run_vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, but its journal contains blocks"]);
@@ -163,9 +161,8 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
 fn a_killed_run_leaves_old_or_new_contents() {
     let folder = tempfile::tempdir().unwrap();
     kill_and_restart(folder.path(), JOURNALED);
-    let ran = run_vdbench(folder.path(), JOURNALED, &["-jo"]);
-    ran.expect(0, &["completed successfully"]);
-    assert!(parse_totals(&ran)[0].0 > 400, "{ran:#?}");
+    let totals = validate(folder.path(), JOURNALED, &["-jo"]);
+    assert!(totals[0].0 > 400, "{totals:?}");
     // A journal that is written only at the end is unusable after a kill.
     kill_after(folder.path(), JOURNALED, "-jm", 400);
     run_vdbench(folder.path(), JOURNALED, &["-jr"])
@@ -288,9 +285,7 @@ fn a_damaged_journal_is_refused() {
     // recovered.
     run_vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
     let larger = parameters.replace("size=1m", "size=2m");
-    let ran = run_vdbench(folder.path(), &larger, &["-jrn"]);
-    ran.expect(0, &["completed successfully"]);
-    assert_eq!(parse_totals(&ran)[0], (256, 0));
+    assert_eq!(validate(folder.path(), &larger, &["-jrn"])[0], (256, 0));
     fs::remove_file(&journal).unwrap();
     run_vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["help: run with `-j` first"]);
 }
@@ -326,13 +321,12 @@ fn an_interrupted_lay_out_is_not_reported_as_loss() {
 #[test]
 fn a_journal_can_be_used_by_one_process_only() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
+    let child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
     for letters in ["-j", "-jr"] {
         let ran = run_vdbench(folder.path(), JOURNALED, &[letters, "-o", "other"]);
         ran.expect(157, &["another process is using it", "help: wait for the other run"]);
     }
-    child.kill().unwrap();
-    end(child);
+    kill(child);
     run_vdbench(folder.path(), JOURNALED, &["-jo"]).expect(0, &["completed successfully"]);
 }
 
@@ -347,10 +341,9 @@ fn errors_of_two_sds_end_a_run_together() {
     for file in ["a", "b"] {
         overwrite(&folder.path().join(file), 0, &[0; 8192]);
     }
-    let start = Instant::now();
     let ran = end(child);
     ran.expect(157, &["'data_errors=4' requested. Abort rd=rd2 after last error."]);
-    assert!(start.elapsed() < Duration::from_secs(15), "the run continued");
+    assert!(ran.took < Duration::from_secs(15), "the run continued");
     assert_eq!(parse_totals(&ran).last().unwrap().1, 4);
     for sd in ["sd1", "sd2"] {
         let lines = ran.out.matches(&format!("Corrupted data block for sd={sd},")).count();
@@ -374,21 +367,17 @@ fn io_errors_count_as_data_errors() {
     );
     let run = |errors: &str, rate: u32, elapsed: u32| {
         let parameters = format!("{errors}{sds}rd=rd1,wd=wd*,iorate={rate},elapsed={elapsed},interval=1\n");
-        let start = Instant::now();
-        let ran = run_vdbench(folder.path(), &parameters, &[]);
-        (ran, start.elapsed().as_secs())
+        run_vdbench(folder.path(), &parameters, &[])
     };
-    let (ran, seconds) = run("data_errors=3\n", 200, 30);
+    let ran = run("data_errors=3\n", 200, 30);
     let abort = "'data_errors=3' requested. Abort rd=rd1 after last error.";
     ran.expect(157, &[abort, "op: write  lun: "]);
     let lines = ran.out.lines().filter(|line| line.contains("op: write")).count();
     // Eight operations are in flight.
     assert!((3..=11).contains(&lines), "{}", ran.out);
-    assert!(seconds < 20, "sd1 continued for {seconds} s");
+    assert!(ran.took < Duration::from_secs(20), "sd1 continued for {:?}", ran.took);
     // Fewer errors make the command fail at the end of the run.
-    let (ran, _) = run("data_errors=100000\n", 100, 6);
-    ran.expect(157, &[WRONG, "avg_2-6"]);
+    run("data_errors=100000\n", 100, 6).expect(157, &[WRONG, "avg_2-6"]);
     // The default is 50.
-    let (ran, _) = run("", 400, 30);
-    ran.expect(157, &["'data_errors=50' requested."]);
+    run("", 400, 30).expect(157, &["'data_errors=50' requested."]);
 }

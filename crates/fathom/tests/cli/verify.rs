@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// Verifies a promise on a simulated device, whose file it writes. The words of `line` are further
 /// arguments. Time is simulated, so this returns immediately.
 pub fn verify_device(device: &str, line: &str) -> Ran {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let folder = folder();
     let file = folder.path().join("device.toml");
     fs::write(&file, format!("[simulated.disk]\nsize = \"8GiB\"\n{device}\n")).unwrap();
     fathom_line(&format!("verify {} --quiet {line}", text(&file)))
@@ -31,12 +31,11 @@ fn clause<'a>(json: &'a Value, start: &str) -> &'a Value {
 
 #[test]
 fn one_file_with_two_names_is_named_twice() {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let folder = folder();
     let (file, link) = (folder.path().join("file"), folder.path().join("link"));
     fs::write(&file, "text").unwrap();
     fs::hard_link(&file, &link).unwrap();
-    let ran = fathom(&["verify", text(&file), text(&link), "--require", "iops>=1"]);
-    ran.expect(4, &["link is named twice"]);
+    fathom(&["verify", text(&file), text(&link), "--require", "iops>=1"]).expect(4, &["link is named twice"]);
 }
 
 #[test]
@@ -96,15 +95,13 @@ fn near_the_limit_the_tolerance_decides() {
     let folder = need!(Directory::fast());
     let page = folder.path().join("page.html");
     let arguments = format!("--require iops>=400 --time 60s --report {}", text(&page));
-    let ran = on_device(&capped(392), &arguments);
-    ran.exits(1).prints(&[
+    on_device(&capped(392), &arguments).exits(1).prints(&[
         "FAIL          iops >= 400",
         "(>= 396 passes: 1 % tolerance)",
         "saturated",
     ]);
     // Title and first sentence say what is broken, and by how much.
-    let written = fs::read_to_string(&page).unwrap();
-    written.assert_contains(&[
+    fs::read_to_string(&page).unwrap().assert_contains(&[
         ": misses iops &gt;= 400 by 2.0 %</title>",
         "The storage misses iops\u{a0}&gt;=\u{a0}400 by 2.0\u{a0}%.",
     ]);
@@ -229,8 +226,7 @@ fn the_lowest_limit_is_the_promise_to_test() {
     on_device(device, &format!("{policy} --block 16KiB")).expect(0, &[bytes]);
     let behind = "--policy azure/premium --tier P30 --vm Standard_B2ms --time 20s";
     on_device(device, behind).expect(0, &[bytes, "PASS          mean <= 10 ms", "stranded: 3627 IOPS"]);
-    let small = on_device(device, &format!("{behind} --block 4KiB"));
-    small.expect(0, &["PASS          iops >= 1920", untested]);
+    on_device(device, &format!("{behind} --block 4KiB")).expect(0, &["PASS          iops >= 1920", untested]);
     on_device(device, "--policy azure/premium --tier P30 --disks 4").expect(4, &["--disk <NAME>"]);
 }
 
@@ -281,8 +277,7 @@ fn a_change_in_the_window_is_named_as_the_cause() {
         (drifting, "iops>=9000 --read 100", "D-DRIFT"),
         (buffered, "iops>=6000 --read 0", "D-SLC-CLIFF"),
     ] {
-        let ran = on_device(device, &format!("--require {require} --time 300s"));
-        ran.expect(1, &["FAIL          iops >=", rule]);
+        on_device(device, &format!("--require {require} --time 300s")).expect(1, &["FAIL          iops >=", rule]);
     }
     // A rate that was kept explains nothing about a latency; verify has no --confirm.
     let slow = "servers = 64\nservice = \"exponential 5ms\"";
@@ -296,10 +291,8 @@ fn a_change_in_the_window_is_named_as_the_cause() {
     let stalling = format!("servers = 64\nservice = \"500us\"\nstall = [{}]", stalls.join(", "));
     let require = "--require iops>=1000,availability>=99% --cap iops=1000 --time 30s";
     let ran = on_device(&stalling, require);
-    ran.expect(
-        1,
-        &["PASS          iops >= 1000", "FAIL          availability", "D-STALL: "],
-    );
+    ran.exits(1)
+        .prints(&["PASS          iops >= 1000", "FAIL          availability", "D-STALL: "]);
     ran.out.assert_lacks(&["no action needed"]);
 }
 
@@ -358,8 +351,7 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
         junit.display()
     );
     let short = "measured for 20 s instead of the 300 s that a verdict needs";
-    let ran = on_device(&capped(300), &line);
-    ran.expect(1, &["limit: VM Standard_B2ms, uncached: 1920 IOPS", "stranded", short]);
+    on_device(&capped(300), &line).expect(1, &["limit: VM Standard_B2ms, uncached: 1920 IOPS", "stranded", short]);
     let verdict: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!(verdict["kind"].as_str(), Some("verdict"));
     assert_eq!(verdict["format_version"].as_u64(), Some(1));

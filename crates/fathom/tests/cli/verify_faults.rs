@@ -37,14 +37,13 @@ fn a_pause_of_the_host_fails_no_promise() {
 #[test]
 fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
     let device_spec = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"7s 1500ms\"]";
-    on_device(device_spec, "--require iops>=1990 --quick").expect(
-        2,
-        &[
+    on_device(device_spec, "--require iops>=1990 --quick")
+        .exits(2)
+        .prints(&[
             "INCONCLUSIVE  iops >= 1990",
             "one stall of 1.5 s",
             "makes the difference",
-        ],
-    );
+        ]);
     on_device(device_spec, "--require iops>=1990").expect(0, &["PASS          iops >= 1990"]);
     // Even the full time does not make up for 4 s.
     let long = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"12s 4s\"]";
@@ -155,18 +154,16 @@ fn a_clause_about_operations_that_are_not_issued_is_refused() {
 #[test]
 fn a_figure_that_becomes_worse_within_its_limit_is_reported() {
     let drift = "servers = 10\nservice = \"1ms\"\ndrift = 0.003";
-    on_device(drift, "--require iops>=1000,mean<=1.6ms").expect(
-        0,
-        &["below the limit; the mean went from 1.1", " ms at the start to 1.9"],
-    );
+    on_device(drift, "--require iops>=1000,mean<=1.6ms")
+        .exits(0)
+        .prints(&["below the limit; the mean went from 1.1", " ms at the start to 1.9"]);
     let stalls = "servers = 64\nservice = \"500us\"\nstall = [\"5s 400ms\", \"12s 400ms\"]";
-    on_device(stalls, "--require iops>=1000 --time 20s --warm-up 0").expect(
-        0,
-        &[
+    on_device(stalls, "--require iops>=1000 --time 20s --warm-up 0")
+        .exits(0)
+        .prints(&[
             "2 stalls of up to 0.4 s",
             "PASS (in 20 s instead of 300 s), but nothing was served for",
-        ],
-    );
+        ]);
 }
 
 /// 70,000 credits at 2,500 per second are spent after 28 s. The first 5 s are warm-up.

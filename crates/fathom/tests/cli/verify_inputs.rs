@@ -4,10 +4,6 @@ use std::net::TcpListener;
 
 use crate::prelude::*;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be created")
-}
-
 fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, content).unwrap();
@@ -157,13 +153,13 @@ fn an_inaccessible_target_fails_no_promise() {
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fathom", "--version"));
-    let as_nobody = |target: &Path| {
+    let run_as_other = |target: &Path| {
         let required = ["--require", "iops>=10", "--quick", "--preflight", "0"];
         let words = [&["verify", text(target)], &required[..]].concat();
         finish(other_user(&words).env("FATHOM_HISTORY", "off"))
     };
-    as_nobody(&locked).expect(3, &["cannot create", "Permission denied", "may write to"]);
-    let closed = as_nobody(&closed);
+    run_as_other(&locked).expect(3, &["cannot create", "Permission denied", "may write to"]);
+    let closed = run_as_other(&closed);
     closed.expect(3, &["Permission denied", "may enter its directory"]);
     assert!(!closed.err.contains("device"), "{closed:#?}");
 }

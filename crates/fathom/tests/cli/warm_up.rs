@@ -25,10 +25,9 @@ fn a_warmed_file_is_warm_until_the_machine_restarts() {
     let (state, file) = (folder.path().join("state"), folder.path().join("data"));
     fs::write(&file, vec![7; 4 << 20]).unwrap();
     let before = fs::metadata(&file).unwrap().modified().unwrap();
-    lint(&state, &file, &[]).expect(
-        0,
-        &[COLD, "no warm-up of the cache is recorded", "fathom warm-up TARGET"],
-    );
+    lint(&state, &file, &[])
+        .exits(0)
+        .prints(&[COLD, "no warm-up of the cache is recorded", "fathom warm-up TARGET"]);
     let ran = call(&state, &["warm-up", text(&file), "--quiet"]);
     ran.exits(0).prints(&[
         "4 MiB read bypassing the page cache",
@@ -135,8 +134,7 @@ fn targets_that_cannot_be_warmed_are_explained() {
 fn a_range_that_could_not_be_read_is_not_recorded() {
     let (folder, device) = need!(crate::support::device_that_ends());
     let state = folder.path().join("state");
-    let ran = call(&state, &["warm-up", text(device.path()), "--quiet"]);
-    ran.expect(1, &["was not warmed", "nothing was recorded"]);
+    call(&state, &["warm-up", text(device.path()), "--quiet"]).expect(1, &["was not warmed", "nothing was recorded"]);
     assert!(!state.exists());
     call(&state, &["warm-up", text(device.path()), "--quiet", "--size", "4m"]).expect(0, &["4 MiB read"]);
     assert_eq!(names(&state.join("warmed")).len(), 1);

@@ -43,8 +43,7 @@ fn the_old_report_matches_the_published_one() {
 /// Without a request for notes, standard error has only DiskSpd's lines.
 #[test]
 fn stderr_has_notes_and_hints_only_on_request() {
-    let sandbox = Sandbox::new();
-    sandbox.file("f", 1 << 20);
+    let sandbox = Sandbox::with_file(1 << 20);
     let missing = sandbox.line("-d60 missing");
     assert_eq!(diskspd_lines(&missing.err), missing.err.lines().collect::<Vec<_>>());
     let refused = sandbox.line("-b 4K -x -help f");

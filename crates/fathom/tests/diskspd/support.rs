@@ -1,7 +1,6 @@
 //! Runs the program under the name `diskspd`, and reads the recordings of DiskSpd itself.
 
 use crate::prelude::*;
-use crate::sandbox::Tool;
 pub use crate::sandbox::split_words;
 
 /// The line before [`RUN_FAILED`] if a thread failed.
@@ -13,17 +12,8 @@ pub const NOT_MEASURED: &str = "The test was interrupted before the measurements
 /// Recordings of DiskSpd 2.2.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
 
-/// The tool DiskSpd.
-pub struct Diskspd;
-
-impl Tool for Diskspd {
-    const NAME: &'static str = "diskspd";
-    const CALLED: &'static str = "diskspd.exe";
-    const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[];
-}
-
 /// A folder to run in.
-pub type Sandbox = sandbox::Sandbox<Diskspd>;
+pub type Sandbox = sandbox::Sandbox<sandbox::Diskspd>;
 
 /// Lines of stderr, without those that fathom adds.
 pub fn diskspd_lines(stderr: &str) -> Vec<&str> {
@@ -31,7 +21,6 @@ pub fn diskspd_lines(stderr: &str) -> Vec<&str> {
     stderr.lines().filter(|line| !ours(line)).collect()
 }
 
-/// Reads the arguments of a recorded case.
 pub fn arguments(case: &Path) -> Vec<String> {
     let text = fs::read_to_string(case.join("argv.txt")).unwrap();
     text.lines().map(str::to_owned).collect()

@@ -21,6 +21,22 @@ pub trait Tool {
     const ENVIRONMENT: &'static [(&'static str, &'static str)];
 }
 
+pub struct Diskspd;
+
+impl Tool for Diskspd {
+    const NAME: &'static str = "diskspd";
+    const CALLED: &'static str = "diskspd.exe";
+    const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[];
+}
+
+pub struct Fio;
+
+impl Tool for Fio {
+    const NAME: &'static str = "fio";
+    const CALLED: &'static str = if cfg!(windows) { "fio.exe" } else { "fio" };
+    const ENVIRONMENT: &'static [(&'static str, &'static str)] = if cfg!(windows) { &[] } else { &[("TZ", "UTC")] };
+}
+
 /// A file system in memory with 16 MiB of space.
 #[cfg(target_os = "linux")]
 pub fn small_fs() -> Option<testbed::TmpFs> {
@@ -37,6 +53,13 @@ impl<T: Tool> Sandbox<T> {
     /// A sandbox in memory if possible, or else in the folder for temporary files.
     pub fn new() -> Sandbox<T> {
         Sandbox::from_folder(Directory::fast()).expect("the tests may write somewhere")
+    }
+
+    /// A sandbox with a file `f`.
+    pub fn with_file(bytes: usize) -> Sandbox<T> {
+        let sandbox = Sandbox::new();
+        sandbox.file("f", bytes);
+        sandbox
     }
 
     /// A sandbox on a disk's file system.

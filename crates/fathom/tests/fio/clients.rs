@@ -71,9 +71,7 @@ fn tools_shipped_with_fio_read_our_files() {
     let available = Command::new("fio2gnuplot").arg("--help").output();
     let available =
         available.map_err(|error| testbed::Unavailable::because(format!("`fio2gnuplot` cannot be run: {error}")));
-    if need(available).is_none() {
-        return;
-    }
+    need!(available);
     let sandbox = Sandbox::new();
     let read = |name: &str| fs::read_to_string(sandbox.path().join(name)).unwrap();
     let call = |program: &str, arguments: &str| {

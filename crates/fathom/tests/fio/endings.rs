@@ -176,11 +176,11 @@ fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
     let secret = secret_file(folder.path());
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fio", "--version"));
-    let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
+    let run_as_other = |arguments: &[&str]| finish(&mut other_user(arguments));
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
     let hint = "hint: use a target that this user may open, or run as root\n";
-    as_nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
+    run_as_other(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
     // Only the job that becomes another user fails.
     let line = format!("--name=ours {name} --rw=read --name=theirs {name} --rw=read --uid=65534 --gid=65534");
     let ran = Sandbox::new().line(&line);
@@ -227,10 +227,9 @@ fn a_killed_run_leaves_no_partial_report() {
         if let Some(old) = old {
             fs::write(&out, old).unwrap();
         }
-        let mut child = sandbox.start(line);
+        let child = sandbox.start(line);
         std::thread::sleep(Duration::from_millis(600));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill(child);
         assert_eq!(fs::read_to_string(&out).ok().as_deref(), old);
         assert_eq!(sandbox.names(), Vec::from_iter(old.map(|_| "out.json")));
     }
@@ -325,7 +324,7 @@ fn a_failing_command_cancels_only_its_job() {
     let words = "--ioengine=null --size=64k --output-format=json --name=first --name=second --stonewall \
                  --exec_prerun=false --exec_postrun=true --name=third --stonewall --exec_prerun=true";
     let ran = finish(sandbox.command(&split_words(words)).env("FATHOM_ALLOW_EXEC", "1"));
-    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+    ran.succeeds_silently();
     // Only normal output names the files with the output of the commands.
     let report = ran.json();
     let jobs = report["jobs"].as_array().unwrap().iter();

@@ -147,8 +147,7 @@ fn cpuio_uses_processors_and_transfers_no_data() {
     let ran = sandbox.line("--name=x --ioengine=cpuio --cpuload=50 --number_ios=2 --cpuchunks=100");
     ran.expect(0, &["issued rwts: total=2,0,0,0"]);
     ran.out.assert_lacks(&["rw=read", "read:"]);
-    let ran = sandbox.line("--name=x --ioengine=cpuio");
-    ran.exits(1).prints(&[
+    sandbox.line("--name=x --ioengine=cpuio").exits(1).prints(&[
         "fio: io engine cpuio init failed.",
         "error=cpu thread needs rate (cpuload=)",
     ]);
@@ -181,8 +180,7 @@ fn programs_run_only_with_permission() {
     let refusal = "ioengine=exec runs a program with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it";
     ran.expect(1, &[&format!("fio: x: {refusal}")]);
     assert_eq!(sandbox.names(), Vec::<String>::new());
-    let ran = run_allowed(&sandbox, line);
-    ran.exits(0).prints(&[
+    run_allowed(&sandbox, line).exits(0).prints(&[
         "x : program=/bin/echo, arguments=%n-%r",
         "x : Saving output of /bin/echo x-1 : stdout=x.stdout stderr=x.stderr",
     ]);

@@ -240,11 +240,6 @@ fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
     false
 }
 
-fn kill(mut child: Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
 /// Reads a file in `/proc` for each thread of a process.
 fn read_for_threads(child: &Child, file: &str) -> Vec<String> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", child.id())) else {

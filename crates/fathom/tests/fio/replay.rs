@@ -64,7 +64,6 @@ fn our_fio(sandbox: &Sandbox) -> String {
     sandbox.programs().join("fio").display().to_string()
 }
 
-/// Reads of each job of a report.
 fn reads_of_jobs(report: &Value) -> Vec<u64> {
     let jobs = report["jobs"].as_array().unwrap().iter();
     jobs.map(|job| reported_counts(job)[0]).collect()

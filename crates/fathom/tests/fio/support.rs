@@ -1,24 +1,13 @@
 //! Runs the program under the name `fio`, and reads the recordings of fio itself.
 
 use crate::prelude::*;
-use crate::sandbox::Tool;
 
 /// Recordings of fio 3.42.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");
 
-/// The tool fio.
-pub struct Fio;
-
-impl Tool for Fio {
-    const NAME: &'static str = "fio";
-    const CALLED: &'static str = "fio";
-    const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[("TZ", "UTC")];
-}
-
 /// A folder to run in.
-pub type Sandbox = sandbox::Sandbox<Fio>;
+pub type Sandbox = sandbox::Sandbox<sandbox::Fio>;
 
-/// Reads a recorded file.
 pub fn read_recording(name: &str) -> String {
     let path = format!("{DATA}/{name}");
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))

@@ -82,8 +82,7 @@ const ZONES: &str =
 
 #[test]
 fn zone_operations_match_fio() {
-    let sandbox = Sandbox::new();
-    sandbox.file("f", 256 << 10);
+    let sandbox = Sandbox::with_file(256 << 10);
     for (line, blocks, resets) in RECORDED {
         let ran = sandbox.line(&format!("{ZONES} --write_iolog=log {line}"));
         ran.expect(0, &[resets]);
@@ -103,8 +102,7 @@ fn zone_operations_match_fio() {
 
 #[test]
 fn invalid_zone_options_are_refused() {
-    let sandbox = Sandbox::new();
-    sandbox.file("f", 256 << 10);
+    let sandbox = Sandbox::with_file(256 << 10);
     for (line, why) in [
         ("--rw=write --zonesize=0", "zonemode=zbd needs a zonesize"),
         ("--rw=write --zonesize=100", "zone size must be at least 512 bytes"),
@@ -137,8 +135,7 @@ fn invalid_zone_options_are_refused() {
 
 #[test]
 fn jobs_share_the_write_pointers_of_zones() {
-    let sandbox = Sandbox::new();
-    sandbox.file("f", 256 << 10);
+    let sandbox = Sandbox::with_file(256 << 10);
     let line = "--filename=f --size=64k --zonemode=zbd --zonesize=16k --bs=4k --thread --name=w --rw=write --io_size=24k --name=r \
                 --stonewall --rw=read";
     let ran = sandbox.line(line);

@@ -75,7 +75,6 @@ fn lines(path: &Path) -> Vec<Vec<u64>> {
     text.lines().map(columns).collect()
 }
 
-/// Operations of a worker in a direction.
 fn operations(results: &Results, worker: usize, direction: Direction) -> u64 {
     let streams = &results.steps[0].jobs[0].workers[worker].streams;
     let found = streams

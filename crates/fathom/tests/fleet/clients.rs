@@ -5,26 +5,20 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
 use testbed::{Directory, need};
 
+use super::calling::KilledOnDrop;
 use super::{PROGRAM, Ran, Workspace, command, end, free_port, hosts, run, wait_until};
 
-/// A server on this machine. Dropping it ends the process.
+/// A server on this machine.
 struct Server {
-    child: Child,
+    child: KilledOnDrop,
     address: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 fn fio(folder: &Path, token: Option<&str>) -> Command {
@@ -46,7 +40,7 @@ impl Server {
         let child = fio(folder, token).arg(format!("--server={address}")).spawn();
         let listens = || TcpStream::connect(("127.0.0.1", port)).is_ok();
         wait_until(20, listens, "the server does not listen");
-        let child = child.unwrap();
+        let child = KilledOnDrop(child.unwrap());
         Server { child, address }
     }
 
@@ -329,8 +323,7 @@ fn a_socket_in_the_file_system_is_only_for_its_user() {
     let ran = client(folder, &job);
     let process = fs::read_to_string(&number).unwrap().trim().to_owned();
     client(folder, &["--server=sock:socket"]).expect(1, &["another process listens there"]);
-    let stopped = Command::new("kill").arg(&process).status().unwrap();
-    assert!(stopped.success());
+    assert!(Command::new("kill").arg(&process).status().unwrap().success());
     wait_until(20, || !path.exists(), "the socket stays");
     let entry = &document(&ran)["client_stats"][0];
     assert_eq!((&entry["hostname"], &entry["port"]), (&"socket".into(), &0.into()));
@@ -366,7 +359,7 @@ fn the_other_servers_continue_after_a_loss() {
     ];
     let running = fio(folder, None).args(words).spawn().unwrap();
     sleep(Duration::from_secs(4));
-    servers[1].child.kill().unwrap();
+    servers[1].child.0.kill().unwrap();
     let ran = end(running);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert!(ran.err.contains("fio: client <127.0.0.1>: "), "{}", ran.err);

@@ -105,8 +105,7 @@ fn mpirun_starts_command_lines_of_diskspd() {
     let folder = need!(Directory::fast());
     let folder = folder.path();
     let words = ["diskspd", "-c1M", "-d1", "-b4K", "-o1", "-t2", "-r", "-Sb", "%r.dat"];
-    let ran = end(mpirun(folder, 2, &[], &words));
-    ran.expect(0, &["Total IO"]);
+    end(mpirun(folder, 2, &[], &words)).expect(0, &["Total IO"]);
     let found = operations(&result(folder));
     let ranks: Vec<u32> = found.iter().map(|(rank, _)| *rank).collect();
     assert_eq!(ranks, [0, 0, 1, 1]);
@@ -157,8 +156,7 @@ fn a_cpu_binding_of_a_launcher_is_undone_and_reported() {
     assert_eq!(environment.widened_from, Some(1));
     assert!(environment.cpu.usable > 1 && results.fleet.is_none());
     assert!(fs::read_to_string(&page).unwrap().contains("AFFINITY-WIDENED"));
-    let ran = end(mpirun(folder, 2, &bound, &words));
-    ran.expect(0, &["AFFINITY-WIDENED", "(rank 0) 1 of", "(rank 1) 1 of"]);
+    end(mpirun(folder, 2, &bound, &words)).expect(0, &["AFFINITY-WIDENED", "(rank 0) 1 of", "(rank 1) 1 of"]);
     assert!(fs::read_to_string(&page).unwrap().contains("(rank 1) 1 of"));
     // The user's own binding by `taskset` stays.
     let ran = run(workspace
@@ -281,7 +279,6 @@ fn threads_take_the_processors_of_their_own_host() {
     .expect(1, &["(rank 0)", "4095"]);
 }
 
-/// A command for a process on a host.
 fn command_on(hosts: &Hosts, number: usize, workspace: &Workspace, words: &[String]) -> Command {
     let mut command = prepare(hosts.on(number, PROGRAM), workspace.folder.path());
     command.args(words);
@@ -392,12 +389,8 @@ fn agents_that_connect_execute_a_test() {
     let leads = workspace.with_hosts(None, &format!("listen://{address}*2"), "listen");
     let workers: Vec<_> = ["1", "0"]
         .map(|rank| {
-            workspace
-                .command(PROGRAM)
-                .args(["agent", "--connect", &address])
-                .env("FATHOM_RANK", rank)
-                .spawn()
-                .unwrap()
+            let mut agent = workspace.connecting_agent(&address);
+            agent.env("FATHOM_RANK", rank).spawn().unwrap()
         })
         .into();
     end(leads).expect(0, &["by TCP"]);

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by it")]
 #![cfg(target_os = "linux")]
 
+#[path = "../cli/support.rs"]
+#[allow(dead_code, reason = "shared with the tests of our own command line")]
+mod calling;
 mod clients;
 mod interrupted;
 mod launched;
@@ -18,29 +21,20 @@ use std::ffi::OsStr;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use calling::{PROGRAM, Ran, kill, wait_until};
 use model::fleet::RankFacts;
 use model::results::{JobResults, Results};
 use model::{Nanos, PerDirection};
 use run::hosts::{Comm, Duplex, Incoming, Role, StreamComm, accept_session};
 use testbed::{AssertContains, Directory, Hosts, Slurm, TmpFs, Unavailable, With, need};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
 /// Maximum duration of a test, even if hosts are lost.
 const WATCHDOG: Duration = Duration::from_secs(60);
 const TOKEN: &str = "0123456789abcdef";
-
-/// The outcome of a process.
-#[derive(Debug)]
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-    took: Duration,
-}
 
 /// Separates a command from the history, the journal and the permissions of the user.
 fn prepare(mut command: Command, folder: &Path) -> Command {
@@ -76,16 +70,8 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
+/// Waits for a process, and kills it if it takes too long, which fails the test.
 #[track_caller]
-fn wait_until(seconds: u64, condition: impl Fn() -> bool, failure: &str) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < Duration::from_secs(seconds), "{failure}");
-        sleep(Duration::from_millis(20));
-    }
-}
-
-/// Waits for a process, and kills it if it takes too long.
 fn end(mut child: Child) -> Ran {
     let begun = Instant::now();
     while begun.elapsed() < WATCHDOG && child.try_wait().unwrap().is_none() {
@@ -93,36 +79,9 @@ fn end(mut child: Child) -> Ran {
     }
     let took = begun.elapsed();
     let _ = child.kill();
-    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-    Ran {
-        code: status.code(),
-        out: String::from_utf8_lossy(&stdout).into_owned(),
-        err: String::from_utf8_lossy(&stderr).into_owned(),
-        took,
-    }
-}
-
-impl Ran {
-    #[track_caller]
-    fn expect(&self, code: i32, parts: &[&str]) -> &Ran {
-        self.exits(code).prints(parts)
-    }
-
-    #[track_caller]
-    fn exits(&self, code: i32) -> &Ran {
-        assert_eq!(self.code, Some(code), "{}\n{}", self.out, self.err);
-        assert!(self.took < WATCHDOG, "it hung");
-        self
-    }
-
-    #[track_caller]
-    fn prints(&self, parts: &[&str]) -> &Ran {
-        for part in parts {
-            let there = self.out.contains(part) || self.err.contains(part);
-            assert!(there, "`{part}` is missing:\n{}\n{}", self.out, self.err);
-        }
-        self
-    }
+    let ran = Ran::new(&child.wait_with_output().unwrap(), took);
+    assert!(took < WATCHDOG, "it hung: {ran:#?}");
+    ran
 }
 
 /// A folder with a job file.
@@ -204,6 +163,13 @@ impl Workspace {
         let workers = numbers.map(worker).collect();
         sleep(Duration::from_millis(500));
         workers
+    }
+
+    /// A command of an agent that connects to this machine.
+    fn connecting_agent(&self, address: &str) -> Command {
+        let mut command = self.command(PROGRAM);
+        command.args(["agent", "--connect", address]);
+        command
     }
 
     /// Recovers the results from the journals of the ranks.
@@ -312,8 +278,7 @@ fn the_transport_changes_no_result() {
         job.series
     );
     assert_eq!(job.rank_series.len(), 3);
-    let operations = job.total().operations;
-    assert_eq!(operations, 300_000);
+    assert_eq!(job.total().operations, 300_000);
     // Each rank has drawn its own numbers.
     assert_ne!(expected[0].2, expected[1].2);
     for saved in ["ssh", "tcp", "open-mpi", "mpich"] {
@@ -478,14 +443,14 @@ fn a_promised_rate_is_divided_among_hosts() {
     let junit = fs::read_to_string(workspace.path("junit.xml")).unwrap();
     junit.assert_contains(&["issued_by", "2 processes on "]);
     let results = workspace.saved("saved");
-    let rank_path: Vec<u64> = measured(&results)
+    let reads: Vec<u64> = measured(&results)
         .iter()
         .map(|(_, _, found, _)| found.read.as_ref().unwrap().operations)
         .collect();
-    assert_eq!(rank_path.len(), 2);
+    assert_eq!(reads.len(), 2);
     assert!(
-        rank_path.iter().all(|operations| (900..=1100).contains(operations)),
-        "{rank_path:?}"
+        reads.iter().all(|operations| (900..=1100).contains(operations)),
+        "{reads:?}"
     );
 }
 
@@ -571,7 +536,7 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
 fn a_wrong_token_or_version_is_refused() {
     let workspace = need!(simulated());
     let port = free_port();
-    let mut worker = workspace
+    let worker = workspace
         .command(PROGRAM)
         .args(["agent", "--listen", &port.to_string()])
         .env("FATHOM_TOKEN", "another-token-of-16")
@@ -580,8 +545,7 @@ fn a_wrong_token_or_version_is_refused() {
     sleep(Duration::from_millis(500));
     let list = format!("tcp://127.0.0.1:{port}");
     end(workspace.with_hosts(None, &list, "saved")).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
-    let _ = worker.kill();
-    let _ = worker.wait();
+    kill(worker);
 
     // An agent of another version.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -64,7 +64,6 @@ fn lead(workspace: &Workspace, port: u16) -> Ran {
     end(workspace.with_hosts(None, &format!("tcp://127.0.0.1:{port}"), "saved"))
 }
 
-/// Opens connections that send nothing.
 fn open_silent_connections(port: u16, count: usize) -> Vec<TcpStream> {
     (0..count).map(|_| connect(port)).collect()
 }
@@ -83,15 +82,11 @@ fn silent_connections_delay_no_fleet() {
         let port = free_port();
         let running = workspace.with_hosts(None, &format!("listen://127.0.0.1:{port}*1"), "saved");
         let _silent = open_silent_connections(port, count);
-        let connecting = workspace
-            .command(PROGRAM)
-            .args(["agent", "--connect", &format!("127.0.0.1:{port}")])
-            .spawn()
-            .unwrap();
+        let connecting = workspace.connecting_agent(&format!("127.0.0.1:{port}")).spawn();
         let ran = end(running);
         ran.expect(0, &["by TCP"]);
         assert!(ran.took < SOON, "{count}: {:?}", ran.took);
-        end(connecting).expect(0, &[]);
+        end(connecting.unwrap()).expect(0, &[]);
     }
 }
 

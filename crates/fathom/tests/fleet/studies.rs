@@ -76,8 +76,7 @@ fn a_sweep_creates_its_files_on_the_hosts_that_execute_it() {
     assert_created_once(&workspace, "study", 2);
     assert_nothing_is_left(&workspace);
     // A dry run does not examine this machine either.
-    let dry = on_two(&workspace, &format!("sweep {target} --dry-run"));
-    dry.expect(0, &["each of 2 hosts checks its own targets"]);
+    on_two(&workspace, &format!("sweep {target} --dry-run")).expect(0, &["each of 2 hosts checks its own targets"]);
 }
 
 #[test]

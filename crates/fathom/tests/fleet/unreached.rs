@@ -105,11 +105,7 @@ fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
     interrupt_and_check(listening, "waiting for 1 agent on 127.0.0.1:");
     // No process listens at a port that was just closed.
     let address = format!("127.0.0.1:{}", free_port());
-    let worker = workspace
-        .command(PROGRAM)
-        .args(["agent", "--connect", &address])
-        .spawn()
-        .unwrap();
+    let worker = workspace.connecting_agent(&address).spawn().unwrap();
     interrupt_and_check(worker, &format!("waiting for the coordinator at {address}"));
 }
 

@@ -43,7 +43,6 @@ fn wait_for_summary(workspace: &Workspace, text: &str) {
     }
 }
 
-/// Column `column` of each row.
 #[track_caller]
 fn figures(rows: &[Vec<String>], column: usize) -> Vec<f64> {
     rows.iter().map(|row| row[column].parse().expect("a number")).collect()
@@ -148,10 +147,7 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
         &format!("b-0: anchor={folder}/b create complete."),
         "completed successfully",
     ]);
-    for mut agent in agents {
-        let _ = agent.kill();
-        let _ = agent.wait();
-    }
+    agents.into_iter().for_each(kill);
     // Rate of requested operations, reads, and megabytes.
     assert_sum(&workspace, "rd1", "summary", &["a", "b"], &[2, 7]);
     assert_sum(&workspace, "rd1", "summary", &["fsd_a", "fsd_b"], &[2, 7]);
@@ -238,16 +234,14 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
         "exit status: 255",
         "why: Could not resolve hostname db1",
     ];
-    let ran = end(start(&workspace, None, &refused, &parameters("db1", "")));
-    ran.expect(157, &parts);
+    end(start(&workspace, None, &refused, &parameters("db1", ""))).expect(157, &parts);
     assert!(!workspace.path("one.dat").exists());
 
     // An agent on this machine, as on a host whose file is missing, or holds foreign data.
     let local = local_agent(&workspace);
     fs::write(workspace.path("one.dat"), vec![7; 1 << 20]).unwrap();
     let missing = format!("formatsds=no\n{}", parameters("db1", ""));
-    let ran = end(start(&workspace, None, &local, &missing));
-    ran.expect(157, &["(rank 1): ", "two.dat does not exist"]);
+    end(start(&workspace, None, &local, &missing)).expect(157, &["(rank 1): ", "two.dat does not exist"]);
     assert_eq!(fs::read(workspace.path("one.dat")).unwrap(), vec![7; 1 << 20]);
 
     let mut database = b"SQLite format 3\0".to_vec();
@@ -290,14 +284,11 @@ fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
     wait_for_summary(&workspace, "Starting RD=rd2");
     fs::write(workspace.path("control"), "end_rd\n").unwrap();
     let ran = end(child);
-    ran.expect(
-        0,
-        &[
-            "Reached maxdata=1m. rd=rd1",
-            "rd=rd2 shutting down",
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Reached maxdata=1m. rd=rd1",
+        "rd=rd2 shutting down",
+        "completed successfully",
+    ]);
     assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
     // The last run is complete.
     assert_eq!(rows(&workspace, "two", "rd3").len(), 4);

@@ -17,7 +17,6 @@ const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "g
 /// A series of a chart.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Trace {
-    /// Name.
     pub name: Option<String>,
     /// Horizontal values.
     pub x: Vec<Value>,

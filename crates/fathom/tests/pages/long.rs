@@ -5,6 +5,7 @@ use model::histogram::Histogram;
 use model::results::{IntervalHistogram, Point, Series};
 use report::html;
 use report::html::run::{self, PageContext};
+use testbed::With;
 
 use super::browser::open_pages;
 use crate::prelude::*;
@@ -16,8 +17,8 @@ const RUNS: [(u64, usize); 3] = [(300, 1), (3600, 1), (3600, 8)];
 fn long_run(seconds: u64, jobs: usize) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
     let mut results: Results = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let asked = results.plan.steps[0].jobs[0].clone();
-    let mut found = results.steps[0].jobs[0].clone();
+    let asked = results.plan.steps[0].jobs.remove(0);
+    let mut found = results.steps[0].jobs.remove(0);
     for worker in &mut found.workers {
         worker.measured_ns = Nanos::secs(seconds);
     }
@@ -51,17 +52,11 @@ fn long_run(seconds: u64, jobs: usize) -> Results {
     found.histograms = (0..seconds).map(interval).collect();
     for job in 0..jobs {
         let name = format!("job{job}");
-        let mut asked = asked.clone();
-        asked.name.clone_from(&name);
-        let mut found = found.clone();
-        found.name = name;
-        if job == 0 {
-            results.plan.steps[0].jobs[0] = asked;
-            results.steps[0].jobs[0] = found;
-        } else {
-            results.plan.steps[0].jobs.push(asked);
-            results.steps[0].jobs.push(found);
-        }
+        let (asked, found) = (asked.clone(), found.clone());
+        results.plan.steps[0]
+            .jobs
+            .push(asked.with(|job| job.name.clone_from(&name)));
+        results.steps[0].jobs.push(found.with(|job| job.name = name));
     }
     results
 }

@@ -12,13 +12,10 @@ use crate::prelude::*;
 
 /// A report of one job on paper.
 const MAX_PRINTED_PAGES: u64 = 6;
-const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
 /// Runs the program in a folder. Its exit code is a verdict, which is not checked here.
 fn fathom(folder: &Path, arguments: &[&str]) {
-    let mut command = Command::new(FATHOM);
-    command.args(arguments).current_dir(folder);
-    let ran = finish(command.env("FATHOM_HISTORY", "off").env("FATHOM_JOURNAL", "off"));
+    let ran = finish(command(arguments).current_dir(folder).env("FATHOM_JOURNAL", "off"));
     let printed = ran.out + &ran.err;
     assert!(!printed.contains("error:"), "{arguments:?}\n{printed}");
     assert!(ran.code.is_some(), "{arguments:?}\n{printed}");
@@ -320,25 +317,20 @@ fn the_history_is_served() {
     let job = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"3s\"\nwarm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
     fs::write(place.path().join("job.toml"), job).unwrap();
     let program = |arguments: &[&str]| {
-        let mut command = Command::new(FATHOM);
-        command
-            .args(arguments)
-            .current_dir(place.path())
-            .env("FATHOM_HISTORY", place.path().join("history.sqlite"));
+        let mut command = command(arguments);
+        command.env("FATHOM_HISTORY", place.path().join("history.sqlite"));
+        command.current_dir(place.path());
         command
     };
     for seed in ["1", "2"] {
         finish(&mut program(&["run", "job.toml", "--quiet", "--seed", seed])).expect(0, &[]);
     }
     let mut serve = program(&["serve", "--listen", "127.0.0.1:0"]);
-    let mut server = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut server = KilledOnDrop(serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
     let mut address = String::new();
-    let mut out = BufReader::new(server.stdout.take().unwrap());
+    let mut out = BufReader::new(server.0.stdout.take().unwrap());
     out.read_line(&mut address).unwrap();
-    let walked = std::panic::catch_unwind(|| walk(address.trim()));
-    server.kill().unwrap();
-    server.wait().unwrap();
-    let Some(seen) = walked.unwrap() else { return };
+    let Some(seen) = walk(address.trim()) else { return };
     assert_eq!(seen.errors, Vec::<String>::new());
     assert_eq!(seen.elsewhere, Vec::<String>::new(), "no other host is asked");
     assert_eq!(seen.rows, 2);

@@ -11,7 +11,6 @@ use testbed::With;
 use crate::execute;
 use crate::prelude::*;
 
-/// One scenario of the file.
 #[derive(Debug)]
 pub struct Scenario {
     pub name: String,
@@ -19,7 +18,6 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Parses every scenario of a file.
     pub fn parse_all(text: &str) -> Vec<Scenario> {
         let file: toml::Table = text.parse().unwrap();
         let list = file["scenario"].as_array().unwrap();

@@ -7,28 +7,24 @@ use std::thread;
 use dialects::native::{Document, read_job_file};
 use model::access::Access;
 use model::block_size::BlockSizes;
-use testbed::{TraceFs, Zram};
+use testbed::{TmpFs, Zram};
 
 use crate::calling::{between, spawn, wait_until};
 use crate::prelude::*;
-use crate::throttle::BackgroundProgram;
-
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be created")
-}
+use crate::throttle::start_in_background;
 
 /// Provides trace events of the kernel to one test at a time. A capture uses the first mounted
 /// tracefs, which must stay mounted until the capture ends.
-fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
+fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TmpFs)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    Some((turn, need(TraceFs::mounted())?))
+    Some((turn, need(TmpFs::trace_events())?))
 }
 
 /// Starts a load that continues until it is dropped. `DEVICE` in its options is the device.
-fn begin_load(device: &Path, options: &str) -> BackgroundProgram {
+fn begin_load(device: &Path, options: &str) -> KilledOnDrop {
     let line = format!("run --time 60s --warm-up 0 -q {options}").replace("DEVICE", text(device));
-    let load = BackgroundProgram::start(&mut command(&split_words(&line)));
+    let load = start_in_background(&mut command(&split_words(&line)));
     wait_until_busy(device);
     load
 }
@@ -44,7 +40,6 @@ fn operations(device: &Path) -> u64 {
     fields[0] + fields[4]
 }
 
-/// Waits until a device does something.
 fn wait_until_busy(device: &Path) {
     let before = operations(device);
     wait_until(30, || operations(device) >= before + 300, "the load has not begun");
@@ -54,7 +49,7 @@ fn wait_until_busy(device: &Path) {
 /// less than a load asks for, and then catches up. It may also interrupt a reading of the counter,
 /// which then describes any moment between `from` and `to`.
 fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 2]) {
-    struct ParseOutcome {
+    struct Reading {
         from: Instant,
         count: u64,
         to: Instant,
@@ -64,7 +59,7 @@ fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 
         let sampler = scope.spawn(|| {
             let mut readings = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                readings.push(ParseOutcome {
+                readings.push(Reading {
                     from: Instant::now(),
                     count: operations(device),
                     to: Instant::now(),
@@ -109,14 +104,13 @@ fn capture(device: &Path, more: &[&str]) -> (String, Document) {
     (ran.out, document)
 }
 
-/// Captures this load.
 fn capture_load(device: &Path, load: &str, more: &[&str]) -> (String, Document) {
     let _load = begin_load(device, load);
     capture(device, more)
 }
 
 /// The ring of a capture.
-fn ring(trace: &TraceFs, process: u32) -> PathBuf {
+fn ring(trace: &TmpFs, process: u32) -> PathBuf {
     trace.path().join(format!("instances/fathom-{process}"))
 }
 
@@ -228,8 +222,7 @@ fn an_interrupt_leaves_a_file_and_no_ring() {
     assert!(!ring.exists());
     let written = read_job_file("job.toml", &fs::read_to_string(&out).unwrap()).unwrap();
     assert_eq!(written.jobs[0].part.read_percent, 100.0);
-    let shown = fathom(&["run", text(&out), "--target", path, "--dry-run"]);
-    shown.expect(0, &["nothing was opened for writing"]);
+    fathom(&["run", text(&out), "--target", path, "--dry-run"]).expect(0, &["nothing was opened for writing"]);
 }
 
 #[test]

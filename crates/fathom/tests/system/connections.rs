@@ -11,14 +11,14 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// A run that serves its metrics.
 struct Run {
     _folder: Directory,
-    child: Child,
+    child: KilledOnDrop,
     address: SocketAddr,
 }
 
 impl Run {
     /// Runs a job file under `ulimit -n`. `FOLDER` in it is the folder of the test.
     fn start(job: &str, open_files: u32) -> Run {
-        let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+        let folder = folder();
         fs::write(
             folder.path().join("job.toml"),
             job.replace("FOLDER", text(folder.path())),
@@ -44,7 +44,7 @@ impl Run {
         child.stderr = Some(err.into_inner());
         Run {
             _folder: folder,
-            child,
+            child: KilledOnDrop(child),
             address,
         }
     }
@@ -79,22 +79,15 @@ impl Run {
     fn expect_success(mut self) {
         let begun = Instant::now();
         let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.0.try_wait().unwrap() {
                 break status;
             }
             assert!(begun.elapsed() < TIMEOUT, "it does not end");
             std::thread::sleep(Duration::from_millis(20));
         };
         let mut err = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        self.child.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         assert_eq!(status.code(), Some(0), "{err}");
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -119,7 +112,7 @@ fn idle_connections_with_few_descriptors_fail_no_run() {
     let run = Run::start(job, 256);
     let idle: Vec<TcpStream> = (0..377).map(|_| run.connect()).collect();
     run.expect_answer_within(Duration::from_secs(3));
-    let open = fs::read_dir(format!("/proc/{}/fd", run.child.id())).unwrap().count();
+    let open = fs::read_dir(format!("/proc/{}/fd", run.child.0.id())).unwrap().count();
     assert!(open < 60, "{open} are open");
     run.expect_success();
     drop(idle);

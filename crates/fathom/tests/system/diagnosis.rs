@@ -10,9 +10,7 @@ use crate::calling::{fathom, fathom_line, text};
 fn a_control_group_is_found_and_named() {
     let device = need!(LoopDevice::filled(64 << 20, LoopOptions::DIRECT));
     let throttle = need!(Throttle::new());
-    if need(throttle.set(device.path(), Limit::ReadOperations(1000))).is_none() {
-        return;
-    }
+    need!(throttle.set(device.path(), Limit::ReadOperations(1000)));
     let found = {
         let _inside = need!(throttle.enter());
         let path = text(device.path());
@@ -49,9 +47,7 @@ fn a_control_group_over_a_file_is_found_and_named() {
     let run = |options: &str| fathom_line(&format!("run --target {} --size 64m {options}", text(&file)));
     // The file is laid out before the limit applies.
     run("--operations 10").expect(0, &[]);
-    if need(throttle.set(ext4.device().path(), Limit::ReadOperations(1000))).is_none() {
-        return;
-    }
+    need!(throttle.set(ext4.device().path(), Limit::ReadOperations(1000)));
     let ran = {
         let _inside = need!(throttle.enter());
         run("--depth 16 --time 12s --cap disk:iops=500000")
@@ -122,12 +118,10 @@ fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
         ["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]
     );
     // The file states its limits, so the result keeps them.
-    let again = fathom(&["explain", result]);
-    again.expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);
+    fathom(&["explain", result]).expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);
     let page = folder.path().join("combined.html");
     fathom(&["report", result, "-o", text(&page)]).expect(0, &[]);
-    let page = std::fs::read_to_string(&page).unwrap();
-    page.assert_contains(&[
+    std::fs::read_to_string(&page).unwrap().assert_contains(&[
         "Limits of jobs that ran at the same time",
         "3 copies: each write causes 3 device writes",
         "2 times",

@@ -57,8 +57,10 @@ fn execute(plan: model::plan::Plan) -> model::results::Results {
 )]
 mod prelude {
     #[cfg(target_os = "linux")]
-    pub use crate::calling::loop_device;
-    pub use crate::calling::{PROGRAM, Ran, command, end, fathom, fathom_line, finish, signal, split_words, text};
+    pub use crate::calling::{KilledOnDrop, folder, loop_device};
+    pub use crate::calling::{
+        PROGRAM, Ran, command, end, fathom, fathom_line, finish, kill, signal, split_words, text,
+    };
     pub(crate) use crate::{calling, sandbox};
     pub use model::plan::Plan;
     pub use model::results::Results;

@@ -268,9 +268,8 @@ fn a_file_whose_run_was_killed_needs_permission() {
     let fs = need!(LoopFs::ext4(64 * MIB));
     let workspace = Workspace::new_in(fs.path(), "direct");
     workspace.make();
-    let mut child = workspace.start_writing();
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let child = workspace.start_writing();
+    kill(child);
     let again = COMMANDS[0].1;
     let left = workspace.bytes();
     workspace.fathom(again).expect(3, &["--allow-overwrite", "killed"]);

@@ -3,12 +3,12 @@
 use testbed::{LoopDevice, LoopOptions};
 
 use crate::prelude::*;
-use crate::throttle::BackgroundProgram;
+use crate::throttle::start_in_background;
 
 /// Starts another program, which reads a device from start to end repeatedly.
-fn start_neighbour(device: &Path) -> BackgroundProgram {
+fn start_neighbour(device: &Path) -> KilledOnDrop {
     let script = "while :; do dd if=$0 of=/dev/null bs=4k iflag=direct 2>/dev/null; done";
-    BackgroundProgram::start(Command::new("sh").args(["-c", script, text(device)]))
+    start_in_background(Command::new("sh").args(["-c", script, text(device)]))
 }
 
 fn finding_rules(ran: &Ran) -> Vec<String> {

@@ -90,10 +90,9 @@ fn a_killed_run_leaves_no_torn_result_and_the_next_one_removes_its_files() {
     let arguments = split_words(&line);
     // Before, during and at the end of the run.
     for after in [50, 400, 1500, 2600, 4100, 4150, 4200, 4250, 4300] {
-        let mut child = start(&arguments);
+        let child = start(&arguments);
         std::thread::sleep(Duration::from_millis(after));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill(child);
         if saved.exists() {
             archive::load(&saved).expect("an existing result is complete");
             fs::remove_file(&saved).unwrap();

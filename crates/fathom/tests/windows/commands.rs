@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::calling::{Ran, command, fathom, finish, text};
 use crate::environment::diskspd;
 
-/// Runs a command with its own history.
 fn run_with_history(history: &Path, words: &[&str]) -> Ran {
     finish(command(words).env("FATHOM_HISTORY", history))
 }
@@ -44,8 +43,7 @@ fn a_result_is_saved_recorded_and_reported() {
 fn quick_reports_iops() {
     let sandbox = diskspd();
     let target = sandbox.path().join("quick.dat");
-    let ran = fathom(&["quick", text(&target), "--size", "16M"]);
-    ran.expect(0, &["IOPS"]);
+    fathom(&["quick", text(&target), "--size", "16M"]).expect(0, &["IOPS"]);
 }
 
 #[test]

@@ -4,25 +4,7 @@ use std::path::PathBuf;
 
 use testbed::{Unavailable, need};
 
-use crate::sandbox::{Sandbox, Tool};
-
-/// Tests in the drop-in mode of DiskSpd.
-pub struct Diskspd;
-
-impl Tool for Diskspd {
-    const NAME: &'static str = "diskspd";
-    const CALLED: &'static str = "diskspd.exe";
-    const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[];
-}
-
-/// Tests in the drop-in mode of fio.
-pub struct Fio;
-
-impl Tool for Fio {
-    const NAME: &'static str = "fio";
-    const CALLED: &'static str = "fio.exe";
-    const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[];
-}
+use crate::sandbox::{Diskspd, Fio, Sandbox};
 
 /// Returns the path in a variable. Without it, the test is skipped.
 fn path_from_env(variable: &str) -> Option<PathBuf> {

@@ -54,8 +54,7 @@ fn run_job_file(text: &str) -> (Ran, Value) {
     let sandbox = fio();
     fs::write(sandbox.path().join("fio3.ini"), text).unwrap();
     let ran = sandbox.line("fio3.ini --output-format=json");
-    ran.expect(0, &[]);
-    assert_eq!(ran.err, "", "{ran:#?}");
+    ran.succeeds_silently();
     let json = serde_json::from_str(&ran.out[ran.out.find('{').unwrap()..]);
     let json = json.unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
     (ran, json)

@@ -5,11 +5,11 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use model::plan::EngineKind;
-use testbed::need;
+use testbed::{AssertContains, need};
 
 use crate::calling::{self, Ran, fathom, text};
 use crate::environment::{diskspd, fio, read_only_file, small_drive};
-use crate::sandbox::split_words;
+use crate::sandbox::{self, Diskspd, Sandbox, split_words};
 
 const FILE_NOT_FOUND: i32 = 2;
 const PATH_NOT_FOUND: i32 = 3;
@@ -38,10 +38,7 @@ fn check_diskspd_error(line: &str, lines: &[&str]) -> Ran {
         let expected = [lines, end, &["Error generating I/O requests"]].concat();
         assert_eq!((ran.code, errors), (Some(1), expected), "{line}: {ran:#?}");
         assert!(ran.err.contains("hint: "), "{line}: {ran:#?}");
-        assert!(
-            !ran.out.contains("Total IO") && !ran.out.contains("<IOCount>"),
-            "{ran:#?}"
-        );
+        ran.out.assert_lacks(&["Total IO", "<IOCount>"]);
         last = Some(ran);
     }
     last.unwrap()
@@ -64,11 +61,8 @@ fn a_missing_drive_is_reported() {
     let colon = path.replace(':', r"\:");
     let ran = fio().run(&["--name=job", "--rw=read", "--size=1m", &format!("--filename={colon}")]);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
-    assert!(
-        ran.out
-            .contains(&format!("func=open({path}), error=No such file or directory\n")),
-        "{ran:#?}"
-    );
+    let opening = format!("func=open({path}), error=No such file or directory\n");
+    ran.out.assert_contains(&[&opening]);
 }
 
 #[test]
@@ -127,23 +121,23 @@ fn diskspd_reports_missing_files_and_directories() {
     let opening = format!("Error opening file: missing.dat [{FILE_NOT_FOUND}]");
     ran.expect(1, &[&opening, "-c1G"]);
     fs::create_dir(sandbox.path().join("folder")).unwrap();
-    let ran = sandbox.noted("-d60 folder");
-    ran.exits(1).prints(&[
+    sandbox.noted("-d60 folder").exits(1).prints(&[
         &format!("Error opening file: folder [{ACCESS_DENIED}]"),
         "hint: name a file in it",
     ]);
     assert_eq!(sandbox.names(), ["folder"]);
 }
 
+fn run_as_2_3(sandbox: &Sandbox<Diskspd>, line: &str) -> Ran {
+    let mut command = sandbox.command(&split_words(line));
+    sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
+}
+
 /// Without a suitable I/O ring, the run is refused and changes no file.
 #[test]
 fn the_io_ring_is_used_or_refused() {
     let sandbox = diskspd();
-    let run_as_2_3 = |line: &str| {
-        let mut command = sandbox.command(&split_words(line));
-        crate::sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
-    };
-    let profile = run_as_2_3("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
+    let profile = run_as_2_3(&sandbox, "-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
     profile.expect(0, &["<IORing>true</IORing>"]);
     fs::write(sandbox.path().join("p.xml"), &profile.out).unwrap();
     let existing = sandbox.path().join("existing.dat");
@@ -155,7 +149,7 @@ fn the_io_ring_is_used_or_refused() {
     let refusal = engine::unsupported_reason(EngineKind::IoRing, true);
     for line in lines {
         fs::write(&existing, [7; 65536]).unwrap();
-        let ran = run_as_2_3(line);
+        let ran = run_as_2_3(&sandbox, line);
         match &refusal {
             Some(refusal) => {
                 let message = [&format!("ERROR: {refusal}"), "hint: omit -u to use a completion port"];
@@ -199,8 +193,7 @@ fn a_file_without_write_permission_is_refused() {
     let words = [
         "run", "--target", file, "--read", "0", "--allow-overwrite", file, "--time", "1s",
     ];
-    let ran = fathom(&words);
-    ran.expect(3, &[file, "denied", "help:"]);
+    fathom(&words).expect(3, &[file, "denied", "help:"]);
 }
 
 #[test]
@@ -214,8 +207,7 @@ fn a_full_disk_is_reported() {
     );
     assert!(ran.err.contains("MiB"), "{ran:#?}");
     assert!(!path.exists());
-    let ran = fathom(&["run", "--target", file, "--size", "200M", "--time", "1s"]);
-    ran.expect(3, &[file, "help:"]);
+    fathom(&["run", "--target", file, "--size", "200M", "--time", "1s"]).expect(3, &[file, "help:"]);
     assert!(!path.exists());
     let named = drive.join("job.0.0");
     let folder = text(&drive).replace(':', r"\:");
@@ -236,17 +228,7 @@ fn a_full_disk_is_reported() {
     while std::io::Write::write_all(&mut out, &filled[..512]).is_ok() {}
     drop(out);
     let saved = drive.join("r.fathom");
-    let ran = fathom(&[
-        "run",
-        "--target",
-        "null",
-        "--time",
-        "300ms",
-        "--warm-up",
-        "0",
-        "--save",
-        text(&saved),
-    ]);
+    let ran = calling::run_briefly("null", &["--save", text(&saved)]);
     let was_saved = saved.exists();
     fs::remove_file(&ballast).unwrap();
     let _ = fs::remove_file(&saved);
@@ -260,8 +242,7 @@ fn a_full_disk_is_reported() {
 fn bypass_io_is_used_or_refused() {
     let sandbox = diskspd();
     for switch in ["-Sy", "-SY"] {
-        let mut command = sandbox.command(&split_words(&format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat")));
-        let ran = crate::sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"));
+        let ran = run_as_2_3(&sandbox, &format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat"));
         match ran.code {
             Some(0) => ran.expect(0, &["Total IO"]),
             _ => ran.expect(1, &["cannot use BypassIO for reads of f.dat", THREADS]),

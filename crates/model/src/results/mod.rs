@@ -94,6 +94,16 @@ impl Results {
             fleet: None,
         }
     }
+
+    /// Returns the results of all jobs in order.
+    pub fn jobs(&self) -> impl Iterator<Item = &JobResults> {
+        self.steps.iter().flat_map(|step| &step.jobs)
+    }
+
+    /// Returns the results of the workers of all jobs in order.
+    pub fn workers(&self) -> impl Iterator<Item = &WorkerResults> {
+        self.jobs().flat_map(|job| &job.workers)
+    }
 }
 
 /// The kind of a saved file.

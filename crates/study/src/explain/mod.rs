@@ -225,14 +225,11 @@ fn judge_promise(observation: &Observation, context: &ExplainContext, findings: 
     let mut verdict = verdict::judge(&context.clauses, observation, &verdict_context);
     if let Some(why) = &context.inadmissible {
         verdict.outcome = Outcome::Inconclusive;
-        let what = why.clone();
-        verdict.reasons.insert(
-            0,
-            Reason {
-                cause: Some(Cause::Load),
-                what,
-            },
-        );
+        let reason = Reason {
+            cause: Some(Cause::Load),
+            what: why.clone(),
+        };
+        verdict.reasons.insert(0, reason);
     }
     verdict
 }

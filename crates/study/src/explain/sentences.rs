@@ -140,11 +140,7 @@ fn describe_latency(flow: &IoStats) -> Option<String> {
 
 /// Reads and writes separately, if there are both.
 fn describe_directions(load: &Observation) -> Option<String> {
-    let word = |direction: Direction| match direction {
-        Direction::Read => "reads",
-        Direction::Write => "writes",
-        Direction::Trim => "trims",
-    };
+    let word = |direction: Direction| format!("{}s", direction.word());
     let parts: Vec<String> = load
         .directions
         .iter()

@@ -66,11 +66,6 @@ impl MeasuredRun {
     fn first_rate(&self) -> f64 {
         self.fall.map_or(self.mean_iops, |fall| fall.from)
     }
-
-    /// Seconds of load until it fell.
-    fn secs_until_fall(&self, fall: &LevelChange) -> f64 {
-        self.warm_up_secs + fall.at_secs
-    }
 }
 
 /// Finds a common lower rate to which points of a curve fell in the order of measurement. `runs`
@@ -94,7 +89,7 @@ fn mixed_rates(runs: &[MeasuredRun]) -> Option<MixedRates> {
     }
     let falls = runs.iter().filter_map(|run| Some((run, run.fall?)));
     let credits = falls
-        .map(|(run, fall)| (fall.from - sustained_iops) * run.secs_until_fall(&fall))
+        .map(|(run, fall)| (fall.from - sustained_iops) * (run.warm_up_secs + fall.at_secs))
         .fold(0.0, f64::max);
     // A point just above the sustained rate uses up the same credits more slowly.
     let needed = runs

@@ -15,7 +15,7 @@ pub(crate) use rules::is_complete;
 pub use varied::parse_varied;
 
 use analysis::attribution::Attribution;
-use analysis::knee::{self, Limit, LimitedFigure};
+use analysis::knee::{self, Limit};
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
 use analysis::verdict::MAX_BLOCKED_OPS;
 use model::Nanos;
@@ -136,12 +136,8 @@ impl Sweep {
             match self.stage {
                 Stage::Grid => {
                     self.stage = Stage::Refined;
-                    let added = if self.settings.refine {
-                        self.points_near_knees()
-                    } else {
-                        Vec::new()
-                    };
-                    self.add(added, RunRole::Measured);
+                    let added = self.settings.refine.then(|| self.points_near_knees());
+                    self.add(added.unwrap_or_default(), RunRole::Measured);
                 }
                 Stage::Refined => {
                     if !(self.settings.refine && self.repeat_contradicted()) {
@@ -254,10 +250,7 @@ impl Sweep {
             .is_none_or(|before| iops >= before * (1.0 + MIN_GROWTH));
         let service = observation.total.latency.as_ref()?;
         let meets_limit = |limit: &Limit| {
-            let figure = match limit.figure {
-                LimitedFigure::Mean => service.mean_ns,
-                LimitedFigure::Quantile(share) => service.quantile(share),
-            };
+            let figure = rules::limited_figure_of(limit, service);
             figure.is_some_and(|figure| figure <= limit.max_ns.0 as f64)
         };
         (has_gained && self.settings.limit.as_ref().is_none_or(meets_limit)).then(|| NextRun {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::knee::{Limit, LimitedFigure};
 use model::event::EndReason;
-use model::observation::Observation;
+use model::observation::{Latency, Observation};
 use model::results::Results;
 use model::study::{Parameter, Setting, VariedParameter};
 
@@ -23,7 +23,6 @@ pub(super) fn load_axis(varied: &[VariedParameter]) -> Option<(usize, Parameter)
     parameters.enumerate().find(|(_, parameter)| parameter.is_load())
 }
 
-/// The value of the load parameter.
 pub(super) fn load_value(varied: &[VariedParameter], settings: &[Setting]) -> Option<f64> {
     settings.get(load_axis(varied)?.0)?.number
 }
@@ -31,17 +30,16 @@ pub(super) fn load_value(varied: &[VariedParameter], settings: &[Setting]) -> Op
 /// True if two points differ at most in their load.
 pub(super) fn same_curve(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) -> bool {
     let axis = load_axis(varied).map(|(index, _)| index);
-    let other_settings = a.iter().zip(b).enumerate().filter(|(index, _)| Some(*index) != axis);
-    other_settings.fold(true, |all_equal, (_, (a, b))| all_equal && a == b)
+    let mut other_settings = a.iter().zip(b).enumerate().filter(|(index, _)| Some(*index) != axis);
+    other_settings.all(|(_, (a, b))| a == b)
 }
 
 /// True if a run measured its full time without failures.
 pub(crate) fn is_complete(results: &Results) -> bool {
-    let jobs = || results.steps.iter().flat_map(|step| &step.jobs);
     let failed = |job: &model::results::JobResults| {
         matches!(job.ended, None | Some(EndReason::Failed)) || job.workers.iter().any(|worker| worker.failure.is_some())
     };
-    jobs().next().is_some() && !jobs().any(failed)
+    results.jobs().next().is_some() && !results.jobs().any(failed)
 }
 
 /// The reason to skip a load; `None` if it must be measured. `curve` contains the results of the
@@ -104,7 +102,11 @@ fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option
 
 /// The limited latency, in nanoseconds.
 pub(super) fn limited_figure(limit: &Limit, observation: &Observation) -> Option<f64> {
-    let latency = observation.total.user_latency()?;
+    limited_figure_of(limit, observation.total.user_latency()?)
+}
+
+/// The limited figure of a latency, in nanoseconds.
+pub(super) fn limited_figure_of(limit: &Limit, latency: &Latency) -> Option<f64> {
     match limit.figure {
         LimitedFigure::Mean => latency.mean_ns,
         LimitedFigure::Quantile(share) => latency.quantile(share),

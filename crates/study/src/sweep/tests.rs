@@ -14,7 +14,6 @@ use model::{Bytes, PerDirection};
 use super::report::has_one_operation_each;
 use super::*;
 
-/// The results of a run at a depth.
 fn run_results(depth: u32, iops: f64, time: Nanos) -> Results {
     let seconds = time.as_secs();
     let operations = (iops * seconds) as u64;
@@ -308,8 +307,7 @@ fn slow_points_are_extended_until_they_have_enough_operations() {
     let (study, _) = run_sweep(settings(&["depth=1,2,4"]), 1.0, 10_000.0);
     let short = study.runs.iter().filter(|run| run.role == RunRole::TooShort).count();
     assert!((1..=3).contains(&short), "{short}");
-    let points = study.runs.iter().filter(|run| run.role == RunRole::Measured);
-    for run in points {
+    for run in study.runs.iter().filter(|run| run.role == RunRole::Measured) {
         let observation = Observation::from_results(&run.results, 0, 0).unwrap();
         let operations = observation.total.operations.unwrap();
         assert!(operations >= MIN_OPERATIONS, "{operations}");

@@ -182,17 +182,13 @@ impl Verification {
                 let slots = slots.min(self.slots_max());
                 (slots > attempt.slots && search.windows.len() + 1 < MAX_WINDOWS).then_some(slots)
             });
-        let window = Window {
-            slots: attempt.slots,
-            iops: observed.total.iops.unwrap_or(0.0),
-            retry_slots,
-            shallower_slots: None,
-        };
         let probed = search.depth_search.probes.last().filter(|_| search.depth_search.met);
         let shallower = probed.map(|(slots, _)| *slots).filter(|slots| *slots < attempt.slots);
         search.windows.push(Window {
+            slots: attempt.slots,
+            iops: observed.total.iops.unwrap_or(0.0),
+            retry_slots,
             shallower_slots: shallower.filter(|_| verdict.outcome != Outcome::Pass && misses_rate_at_end(observed)),
-            ..window
         });
     }
 }

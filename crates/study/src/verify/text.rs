@@ -105,8 +105,7 @@ pub fn headline(
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();
     }
-    let short = length.filter(TestLength::is_short);
-    let short = short.map_or_else(String::new, |length| {
+    let short = length.filter(TestLength::is_short).map_or_else(String::new, |length| {
         format!(
             " (in {} instead of {} s)",
             format_time(length.measured_ns),

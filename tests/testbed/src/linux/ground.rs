@@ -54,7 +54,7 @@ impl Directory {
     }
 
     pub(crate) fn mount(&mut self, kind: &str, options: &str) -> Result<(), Unavailable> {
-        need_root("mounting a file system in memory")?;
+        need_root("mounting a file system")?;
         let path = text(&self.path);
         let undo = Undo::by(Remedy::Unmount(self.path.clone()), &self.ground)?;
         run("mount", &["-t", kind, "-o", options, "fathom-testbed", path])?;

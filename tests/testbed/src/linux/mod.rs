@@ -14,7 +14,6 @@ mod slurm;
 mod throttle;
 mod tmpfs;
 mod tools;
-mod trace_fs;
 mod zram;
 
 pub use fault_fs::{FaultFs, Seen};
@@ -31,5 +30,4 @@ pub use slurm::Slurm;
 pub use throttle::{Limit, Throttle, Throttled};
 pub use tmpfs::TmpFs;
 pub use tools::device_number;
-pub use trace_fs::TraceFs;
 pub use zram::Zram;

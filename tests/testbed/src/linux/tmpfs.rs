@@ -1,11 +1,11 @@
-//! File systems in memory.
+//! File systems without a disk.
 
 use std::path::Path;
 
 use super::ground::Directory;
 use crate::Unavailable;
 
-/// A mounted tmpfs or ramfs, removed with its content when dropped.
+/// A mounted tmpfs, ramfs or tracefs, removed with its content when dropped.
 #[derive(Debug)]
 pub struct TmpFs {
     directory: Directory,
@@ -27,6 +27,16 @@ impl TmpFs {
     /// [`Unavailable`] without root or where mounting is forbidden.
     pub fn without_attributes() -> Result<TmpFs, Unavailable> {
         TmpFs::mount("ramfs", "mode=755")
+    }
+
+    /// The kernel's trace events. All mounts of them show the same content, so names created there
+    /// are visible to every process.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without root, where mounting is forbidden, or where the kernel has no
+    /// tracing.
+    pub fn trace_events() -> Result<TmpFs, Unavailable> {
+        TmpFs::mount("tracefs", "rw")
     }
 
     fn mount(kind: &str, options: &str) -> Result<TmpFs, Unavailable> {

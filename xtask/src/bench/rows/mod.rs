@@ -55,7 +55,6 @@ pub(crate) const ROWS: &[(&str, Row)] = &[
     ("fleet", fleet::measure),
 ];
 
-/// The ratio of a comparison as a figure.
 fn ratio(row: &'static str, what: &str, goal: Goal, comparison: Comparison) -> Figure {
     Figure::new(row, what, goal, comparison.ratio)
         .unit("×")

@@ -100,9 +100,7 @@ fn describe_test(
         ),
     ];
     if let Some((_, why, help)) = refused.into_iter().find(|(is_refused, ..)| *is_refused) {
-        return Err(Faults::usage(
-            Fault::new(format!("{file} is {what}, which {why}")).help(help),
-        ));
+        return Err(Fault::new(format!("{file} is {what}, which {why}")).into_usage(help));
     }
     let source = source::read(session, std::slice::from_ref(file))?;
     let mut lines = vec![format!("{file}: {what}, which describes a test")];
@@ -138,9 +136,7 @@ pub fn explain(mut loaded: LoadedFile, context: &ExplainContext, storage: &Stora
     };
     if loaded.loads.is_empty() {
         let fault = Fault::new(format!("{} contains no measured load", loaded.source.file));
-        return Err(Faults::refused(
-            fault.help("no operation completed, or the run was interrupted before it measured"),
-        ));
+        return Err(fault.into_refusal("no operation completed, or the run was interrupted before it measured"));
     }
     Ok(explain::explain(loaded.source, loaded.findings, loaded.loads, &context))
 }

@@ -41,17 +41,11 @@ pub(super) fn render(explanation: &Explanation) -> String {
     let findings: Vec<Finding> = explanation.findings().cloned().collect();
     if !findings.is_empty() {
         text += "\nCaveats\n";
-        text += &format_findings(&findings);
+        text += &screen::write_to_string(|out| formats::write_findings(&findings, out));
     }
     text += "\n";
     text += &screen::wrap_paragraph(study::explain::DISCLAIMER);
     text
-}
-
-fn format_findings(findings: &[Finding]) -> String {
-    let mut bytes = Vec::new();
-    formats::write_findings(findings, &mut bytes).expect("writing to memory does not fail");
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn format_load(load: &ExplainedLoad) -> String {
@@ -175,12 +169,11 @@ fn format_limits(limits: &[LimitUse]) -> String {
 
 /// Formats shared limits in columns, and the conclusions.
 fn format_shared_limits(table: &LimitTable) -> String {
-    let mut bytes = Vec::new();
-    diagnosis::write_rows(&diagnosis::format_job_rows(table), &mut bytes).expect("writing to memory does not fail");
-    bytes.push(b'\n');
-    diagnosis::write_rows(&diagnosis::limit_rows(table), &mut bytes).expect("writing to memory does not fail");
-    let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    text.push('\n');
+    let mut text = String::new();
+    for rows in [diagnosis::format_job_rows(table), diagnosis::limit_rows(table)] {
+        text += &screen::write_to_string(|out| diagnosis::write_rows(&rows, out));
+        text.push('\n');
+    }
     for sentence in &table.sentences {
         text += &screen::wrap_paragraph(sentence);
     }
@@ -208,8 +201,7 @@ fn format_verdict(verdict: &Verdict) -> String {
     for (clause, (reason, _)) in verdict.clauses.iter().zip(&words.clauses) {
         text += &screen::wrap_paragraph(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
     }
-    let reasons = verdict.reasons.iter().map(|reason| &reason.what);
-    for reason in reasons.chain(&words.shared) {
+    for reason in verdict.reasons.iter().map(|reason| &reason.what).chain(&words.shared) {
         text += &screen::wrap_paragraph(reason);
     }
     for note in &verdict.notes {

@@ -127,7 +127,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .map(|workload| workload.plan(workload.next_attempt(&Search::default()).as_ref(), session.ranks()))
         .collect::<Result<Vec<_>, _>>()?;
     for plan in &plans {
-        ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+        ::run::check(plan)?;
         session.merge_fleet_plan(plan)?;
     }
     if args.dry.dry_run {
@@ -267,7 +267,7 @@ impl SuiteRunner<'_> {
                 }
                 let name = format!("{}: {}", self.suite, ready.name);
                 let verdict = workload.verdict.as_ref().map(|verdict| verdict.outcome.word());
-                history::record_as(
+                history::record(
                     &self.args.study.measure,
                     self.args.study.save.as_ref(),
                     EntryKind::Suite,
@@ -302,13 +302,12 @@ impl SuiteRunner<'_> {
             let retry_note = if number > 1 { " (retry with more slots)" } else { "" };
             self.screen
                 .print(&format!("{position} {}: {}{retry_note}", ready.name, workload.load));
-            self.screen.begin(&plan, Some(format!("{position} {}", ready.name)));
-            let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-            let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
-                shared_files.adopt_created(&event);
-                screen.handle_event(&event);
-            });
-            let results = results?;
+            let label = format!("{position} {}", ready.name);
+            let (permissions, shared_files) = (&self.permissions, &mut self.shared_files);
+            let executed = self
+                .screen
+                .execute(self.session, plan, permissions, shared_files, label);
+            let results = executed?;
             workload.verdict = judged::judge(&results, &ready.clauses).into_only_verdict();
             if let (Some(paced), Some(attempt), Some(verdict)) = (&ready.paced, &attempt, &workload.verdict)
                 && let Some(observed) = Observation::from_results(&results, 0, 0)

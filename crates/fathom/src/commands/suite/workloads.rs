@@ -97,7 +97,7 @@ fn prepare_workload(
     workload: &Workload,
 ) -> Result<PreparedWorkload, Faults> {
     let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
-    let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
+    let fault = |what: String, help: &str| Fault::new(what).at(&*at).into_usage(help);
     let of_file = match &workload.base {
         WorkloadBase::File(name) => Some(load_document(Some(&folder.join(name).display().to_string()))?),
         WorkloadBase::Default | WorkloadBase::Preset(_) => None,

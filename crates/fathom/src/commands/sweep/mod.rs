@@ -158,7 +158,7 @@ pub(super) fn show(
 ) -> Result<(), Faults> {
     let report = Report::from_study(study, limit).ok_or_else(|| {
         let fault = Fault::new(format!("{file} holds another kind of study, not a sweep"));
-        Faults::usage(fault.help("`fathom ab --from` shows comparisons of A and B"))
+        fault.into_usage("`fathom ab --from` shows comparisons of A and B")
     })?;
     outputs.check_files(&[])?;
     write_reports(outputs, &report, study)
@@ -188,7 +188,7 @@ fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::
 fn parse_limit(args: &Args) -> Result<Option<Limit>, Faults> {
     let limit = args.slo.as_ref().map(|text| {
         text.parse::<Limit>()
-            .map_err(|error| Faults::usage(Fault::new(error.to_string()).at("--slo").help(error.help)))
+            .map_err(|error| Fault::new(error.to_string()).at("--slo").into_usage(error.help))
     });
     limit.transpose()
 }
@@ -234,9 +234,7 @@ pub(super) fn require_repeatable_job(document: &Document, opening: &str) -> Resu
                 let fault = Fault::new(format!(
                     "cannot log operations in {log}: each run would replace the log"
                 ));
-                Err(Faults::usage(
-                    fault.help("remove the log, or repeat one run with `fathom run --log`"),
-                ))
+                Err(fault.into_usage("remove the log, or repeat one run with `fathom run --log`"))
             }
         };
     }
@@ -253,7 +251,7 @@ pub(super) fn require_repeatable_job(document: &Document, opening: &str) -> Resu
         Some(file) => format!("`fathom convert --to native {file}` prints them: keep one in a job file (.toml)"),
         None => "write a job file with only one job".into(),
     };
-    Err(Faults::usage(fault.help(keep_one)))
+    Err(fault.into_usage(keep_one))
 }
 
 fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<SweepSettings, Faults> {
@@ -320,13 +318,13 @@ fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
                 "{wanted} targets are needed, but {} are named",
                 job.targets.len()
             ));
-            return Err(Faults::usage(fault.at(text).help("name each with --target")));
+            return Err(fault.at(text).into_usage("name each with --target"));
         }
         job.targets.truncate(wanted);
         return Ok(());
     }
     let location = || Location::on_command_line(text.clone());
-    native::apply(job, &setting.name, &setting.value, location).map_err(|problem| Faults::from(vec![problem]))
+    Ok(native::apply(job, &setting.name, &setting.value, location)?)
 }
 
 /// Checks every value before the sweep. A mistake in the last one must not end it after an hour.
@@ -376,13 +374,11 @@ impl SweepRunner<'_> {
             duration(next.time_left),
         ));
         let about = format!("point {} of about {}", next.number, next.expected_total);
-        self.screen.begin(&plan, Some(about));
-        let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-        let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
-            shared_files.adopt_created(&event);
-            screen.handle_event(&event);
-        });
-        Ok(results?)
+        let (permissions, shared_files) = (&self.permissions, &mut self.shared_files);
+        let executed = self
+            .screen
+            .execute(self.session, plan, permissions, shared_files, about);
+        Ok(executed?)
     }
 
     fn print_run(&mut self, next: &NextRun, results: &Results) {

@@ -7,7 +7,7 @@ use report::numbers::{format_rough, format_time, rate, throughput};
 use report::{Summary, formats};
 use study::sweep::{Curve, Report, Row, format_settings};
 
-use crate::screen::wrap_paragraph;
+use crate::screen::{wrap_paragraph, write_to_string};
 
 /// Formats the whole report. `first` may be any run: tool, machine and targets are the same in all.
 pub(super) fn format_report(report: &Report, first: &Results) -> String {
@@ -39,11 +39,9 @@ pub(super) fn format_report(report: &Report, first: &Results) -> String {
 }
 
 fn format_head(report: &Report, first: &Results) -> String {
-    let mut bytes = Vec::new();
     let mut summary = Summary::from_results(first);
     summary.name.clone_from(&report.name);
-    formats::write_head(&summary, &mut bytes).expect("writing to memory does not fail");
-    String::from_utf8_lossy(&bytes).into_owned()
+    write_to_string(|out| formats::write_head(&summary, out))
 }
 
 fn format_table(report: &Report) -> String {

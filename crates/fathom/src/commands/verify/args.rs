@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use analysis::caps::LimitLayer;
 use analysis::policies::{self, Burst, Catalogue, Disks, Inputs, Overrides, Policy, ResolvedPolicy, Workload};
-use analysis::requirement::{self, Clause};
+use analysis::requirement;
 use analysis::verdict::Machine;
 use clap::{ValueHint, value_parser};
 use model::environment::Device;
@@ -17,16 +17,18 @@ use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Verifica
 use super::file_load::FileLoad;
 use super::targets::Targets;
 use crate::catalogue::{CatalogueArgs, InputArgs, find_policy, load_catalogue, parse_inputs, policy_file, today};
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::judged;
 use crate::limits::{self, CapArgs, MetadataArgs, Storage, StorageArgs};
-use crate::options::{DryRunArgs, parse_read_percent, wrong_value};
+use crate::options::{DryRunArgs, parse_read_percent, parse_value, wrong_value};
 use crate::outputs::OutputArgs;
 use crate::permissions::SafetyArgs;
 use crate::session::Session;
 
 /// Help heading of options that replace parts of the policy's load.
 const LOAD_HEADING: &str = "Load";
+/// Help for a time that cannot be parsed.
+const TIME_HELP: &str = "for example 300s";
 /// Help heading of options that describe the machine and its disks.
 const ENVIRONMENT_HEADING: &str = "Machine and disks";
 
@@ -237,7 +239,11 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     refuse_unclear_promise(args)?;
     let named = args.policy.as_deref();
     let catalogue = load_catalogue(&args.catalogue, named.and_then(policy_file))?;
-    let (overrides, clauses) = (parse_overrides(args)?, parse_clauses(args)?);
+    let overrides = parse_overrides(args)?;
+    let clauses = match &args.require {
+        Some(text) => judged::parse_clauses(text, "--require")?,
+        None => Vec::new(),
+    };
     let rate = parse_rate(args)?;
     let file = FileLoad::find(session, args)?;
     let mut tier_policy = None;
@@ -251,7 +257,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
             tier_policy = is_tier_alone.then(|| (policy.clone(), inputs));
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` lists its inputs", policy.id());
-                Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
+                Fault::new(format!("{}: {error}", policy.id())).into_usage(help)
             })?;
             (Some(resolved), policy.expiry_warning(today()))
         }
@@ -269,7 +275,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
                 Promise::from_requirement(clauses.clone(), workload, rate)
             }
         };
-        promise.map_err(|VerifyError { what, help }| Faults::usage(Fault::new(what).help(help)))
+        promise.map_err(|VerifyError { what, help }| Fault::new(what).into_usage(help))
     };
     let promise = build_promise(None)?;
     let targets = match &file {
@@ -303,15 +309,13 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
 /// Refuses a command line without a promise, or with two test lengths.
 fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
     if args.policy.is_none() && args.require.is_none() {
-        return Err(Faults::usage(Fault::new("no promise to verify").help(
+        return Err(Fault::new("no promise to verify").into_usage(
             "name one: --require 'iops>=4000,p99<=3ms', or --policy aws/gp3 --size 500GiB (`fathom policies` lists them)",
-        )));
+        ));
     }
     if args.quick && args.time.is_some() {
-        return Err(Faults::usage(
-            Fault::new("--quick measures for 30 s, but --time sets another length")
-                .help("remove one of them; for a short trial: --time 5s --warm-up 0s --preflight 0s"),
-        ));
+        return Err(Fault::new("--quick measures for 30 s, but --time sets another length")
+            .into_usage("remove one of them; for a short trial: --time 5s --warm-up 0s --preflight 0s"));
     }
     Ok(())
 }
@@ -320,12 +324,10 @@ fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
 fn refuse_inputs(args: &InputArgs) -> Result<(), Faults> {
     match parse_inputs(args)?.keys().next() {
         None => Ok(()),
-        Some(name) => Err(Faults::usage(
-            Fault::new(format!(
-                "--{name} describes the disk of a policy, but --policy is missing"
-            ))
-            .help("add --policy; the size of the test file is --file-size, the rate to issue is --rate"),
-        )),
+        Some(name) => Err(Fault::new(format!(
+            "--{name} describes the disk of a policy, but --policy is missing"
+        ))
+        .into_usage("add --policy; the size of the test file is --file-size, the rate to issue is --rate")),
     }
 }
 
@@ -354,30 +356,11 @@ fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults
     text.as_ref().map(parse).transpose()
 }
 
-fn parse_time(name: &str, text: &Option<String>) -> Result<Option<Nanos>, Faults> {
-    let parse = |text: &String| {
-        let parsed = text.parse::<Nanos>();
-        parsed.map_err(|error| wrong_value(name, text, error.to_string(), "for example 300s"))
-    };
-    text.as_ref().map(parse).transpose()
-}
-
 fn parse_overrides(args: &Args) -> Result<Overrides, Faults> {
     Ok(Overrides {
         block: parse_size("block", &args.block)?,
         read_percent: parse_read_percent(args.read.as_deref())?,
         random: args.sequential.then_some(false),
-    })
-}
-
-fn parse_clauses(args: &Args) -> Result<Vec<Clause>, Faults> {
-    let Some(text) = &args.require else {
-        return Ok(Vec::new());
-    };
-    requirement::parse(text).map_err(|errors| {
-        let fault =
-            |error: requirement::RequirementError| Fault::new(error.to_string()).at("--require").help(error.help);
-        Faults::many(errors.into_iter().map(fault).collect(), Exit::Usage)
     })
 }
 
@@ -433,7 +416,7 @@ impl LimitsBelow {
             count: args.disks,
             cached: storage.common().cache == Some(CachePath::Cached),
         };
-        let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
+        let unknown = |why: String| Fault::new(why).into_usage(limits::CATALOGUE_HELP);
         let mut named = policies::stack_limits(catalogue, &wanted).map_err(unknown)?;
         let credits = policies::burst_credits(catalogue, &wanted).map_err(unknown)?;
         let caps: Vec<LimitLayer> = targets
@@ -499,8 +482,8 @@ fn build_verification(
             .and_then(|workers| workers.0)
             .or(file.map(FileLoad::workers)),
         concurrency: args.depth.or(file.map(FileLoad::depth)),
-        measured: parse_time("time", &args.time)?.unwrap_or(default_times.0),
-        warm_up: parse_time("warm-up", &args.warm_up)?.unwrap_or(default_times.1),
+        measured: parse_value("time", &args.time, TIME_HELP)?.unwrap_or(default_times.0),
+        warm_up: parse_value("warm-up", &args.warm_up, TIME_HELP)?.unwrap_or(default_times.1),
         quick,
         seed: args.output.measure.seed.unwrap_or(1),
         arguments: session.process.arguments.clone(),

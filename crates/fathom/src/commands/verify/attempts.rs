@@ -230,10 +230,8 @@ fn has_finding(findings: &[Finding], rule: &str) -> bool {
 /// True if a run was cut short, failed, or lost its target. It can find neither a depth nor a
 /// limit, and a lost host or target cannot run again.
 pub(super) fn ended_early(results: &Results) -> bool {
-    let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-    let mut workers = jobs.flat_map(|job| &job.workers);
     Exit::is_cut_short(results)
-        || workers.any(|worker| worker.failure.is_some())
+        || results.workers().any(|worker| worker.failure.is_some())
         || ["WORKER-FAILED", "TARGET-LOST"]
             .iter()
             .any(|rule| has_finding(&results.findings, rule))
@@ -242,13 +240,11 @@ pub(super) fn ended_early(results: &Results) -> bool {
 /// Finds a target that became smaller between two attempts.
 fn find_shrunk_target(before: &Results, now: &Results) -> Option<Finding> {
     let targets = |results: &'_ Results| -> Vec<(String, u64)> {
-        let hosts = results.hosts.iter();
-        let targets = hosts.flat_map(|host| &host.environment.targets);
+        let targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
         targets.map(|target| (target.path.clone(), target.size.0)).collect()
     };
     let (before, now) = (targets(before), targets(now));
-    let mut pairs = before.into_iter().zip(now);
-    pairs.find_map(|((path, size), (same, smaller))| {
+    before.into_iter().zip(now).find_map(|((path, size), (same, smaller))| {
         let what = format!("{path} became smaller ({smaller} of {size} bytes) during the test");
         (path == same && smaller < size).then(|| lost_target_finding(what))
     })

@@ -53,13 +53,13 @@ impl FileLoad {
                 "verify issues a load at a rate: name one with --rate IOPS; or {run_it}, and judge its report: `fathom \
                  explain --require CLAUSES RESULT`"
             );
-            Faults::usage(Fault::new(format!("cannot verify the load of {file}: {why}")).help(help))
+            Fault::new(format!("cannot verify the load of {file}: {why}")).into_usage(help)
         };
         let chosen = match (source.plan.steps.iter().position(is_paced), parse_rate(args)?) {
             (Some(chosen), None) => chosen,
             (Some(_), Some(_)) => {
                 let what = format!("cannot use --rate: {file} is {file_kind}, which has a rate of its own");
-                return Err(Faults::usage(Fault::new(what).help("change the file")));
+                return Err(Fault::new(what).into_usage("change the file"));
             }
             (None, Some(rate)) if run_count > 0 => {
                 pace(&mut source.plan.steps[0], rate).map_err(fault)?;
@@ -156,7 +156,7 @@ fn refuse_options(args: &Args, file: &str, file_kind: &str, is_iometer: bool) ->
         None => Ok(()),
         Some((_, option, help)) => {
             let message = format!("cannot use {option}: {file} is {file_kind}, which has its own load");
-            Err(Faults::usage(Fault::new(message).help(help)))
+            Err(Fault::new(message).into_usage(help))
         }
     }
 }

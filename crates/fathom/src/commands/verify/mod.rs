@@ -47,10 +47,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let request = resolve_args(session, args)?;
     let silenced = silenced::from_args(&args.output.silence)?;
     let permissions = permissions::from_args(&args.safety);
-    let preflight = preflight::parse_time(
-        args.preflight.as_ref(),
-        if args.quick { QUICK_PREFLIGHT } else { PREFLIGHT },
-    )?;
+    let default_preflight = if args.quick { QUICK_PREFLIGHT } else { PREFLIGHT };
+    let preflight = preflight::parse_time(&args.preflight, default_preflight)?;
     let first = request
         .verification
         .next(&Search::default())
@@ -126,7 +124,7 @@ fn print_dry_run(
         ..*first
     };
     let plan = build_plan(session, request, &window);
-    ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+    ::run::check(&plan)?;
     let (mut text, exit) = run::dry_run(
         session.ranks(),
         [&plan, &plan],

@@ -118,10 +118,8 @@ pub(super) fn format_text(verified: &VerificationReport, strict: bool) -> String
     }
     text += &format_caveats(verified, strict);
     for diagnosis in &verified.diagnoses {
-        let mut bytes = b"\nWhat limits the load\n".to_vec();
-        ::report::diagnosis::write_diagnosis(&diagnosis.diagnosis, &mut bytes)
-            .expect("writing to memory does not fail");
-        text += &String::from_utf8_lossy(&bytes);
+        text += "\nWhat limits the load\n";
+        text += &screen::write_to_string(|out| ::report::diagnosis::write_diagnosis(&diagnosis.diagnosis, out));
     }
     text
 }
@@ -143,9 +141,7 @@ fn format_caveats(verified: &VerificationReport, strict: bool) -> String {
     if shown.is_empty() {
         return String::new();
     }
-    let mut bytes = b"\nCaveats\n".to_vec();
-    formats::write_findings(&shown, &mut bytes).expect("writing to memory does not fail");
-    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    let mut text = "\nCaveats\n".to_owned() + &screen::write_to_string(|out| formats::write_findings(&shown, out));
     if strict && verified.verdict.outcome == Outcome::Pass {
         text += "With --strict these findings cause exit code 1.\n";
     }

@@ -20,7 +20,6 @@ const MIN_FREE_SHARE: f64 = 0.2;
 /// Prefix of a simulated device in a job file.
 const SIMULATED: &str = "simulated:";
 
-/// All targets of the test.
 pub(super) struct Targets {
     /// Directories, files and block devices, or `simulated:NAME`.
     pub(super) paths: Vec<String>,
@@ -48,7 +47,7 @@ impl Targets {
                 |other: &String| other == name || identity.is_some() && read_identity(Path::new(other)) == identity;
             if named[..number].iter().any(is_same) {
                 let fault = Fault::new(format!("{name} is named twice"));
-                return Err(Faults::usage(fault.help("name each target once")));
+                return Err(fault.into_usage("name each target once"));
             }
             if let Some(device) = name.strip_prefix(SIMULATED) {
                 return Err(Faults::usage(missing_job_file_fault(device)));
@@ -63,9 +62,7 @@ impl Targets {
             false => Ok(targets),
             true => {
                 let fault = Fault::new("cannot test simulated devices and other targets together");
-                Err(Faults::usage(fault.help(
-                    "a simulated device has its own clock: test it without other targets",
-                )))
+                Err(fault.into_usage("a simulated device has its own clock: test it without other targets"))
             }
         }
     }
@@ -73,9 +70,7 @@ impl Targets {
     fn add_file(&mut self, name: &str, document: Document) -> Result<(), Faults> {
         if document.simulated.is_empty() {
             let fault = Fault::new(format!("{name} has no simulated device"));
-            return Err(Faults::usage(fault.help(
-                "add a [simulated.NAME] table to it; to test a file of this name, rename it",
-            )));
+            return Err(fault.into_usage("add a [simulated.NAME] table to it; to test a file of this name, rename it"));
         }
         for job in &document.jobs {
             self.add_job(name, job)?;
@@ -85,9 +80,7 @@ impl Targets {
             let path = format!("{SIMULATED}{}", device.name);
             if self.paths.contains(&path) {
                 let fault = Fault::new(format!("{name} defines another device `{}`", device.name));
-                return Err(Faults::usage(
-                    fault.help("use different names for the simulated devices"),
-                ));
+                return Err(fault.into_usage("use different names for the simulated devices"));
             }
             self.paths.push(path);
             self.simulated.push(device.device);
@@ -100,9 +93,7 @@ impl Targets {
         let common_storage = self.storage.get_or_insert_with(|| job.storage.clone());
         if *common_storage != job.storage {
             let fault = Fault::new(format!("jobs of {name} differ in path, role, replicas or hops"));
-            return Err(Faults::usage(
-                fault.help("verify tests one load: keep one job in the file, or use `fathom run`"),
-            ));
+            return Err(fault.into_usage("verify tests one load: keep one job in the file, or use `fathom run`"));
         }
         // A limit of the job applies to the load.
         self.caps.extend(job.caps.iter().cloned());
@@ -129,9 +120,8 @@ impl Targets {
             .filter(|_| self.simulated.is_empty())
         {
             let Some(size) = file_size else {
-                return Err(Faults::refused(Fault::new(format!("{path} does not exist")).help(
-                    "check the spelling; --file-size SIZE creates a file of that name for the test",
-                )));
+                return Err(Fault::new(format!("{path} does not exist"))
+                    .into_refusal("check the spelling; --file-size SIZE creates a file of that name for the test"));
             };
             let parent = Path::new(path).parent().filter(|parent| *parent != Path::new(""));
             screen::note(&format!(

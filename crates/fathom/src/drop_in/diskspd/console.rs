@@ -15,7 +15,6 @@ use super::super::{print_stderr, print_stdout};
 use super::local_env::LocalEnv;
 use crate::screen::Screen;
 
-/// The console of a run.
 #[derive(Debug)]
 pub struct Console<'a> {
     profile: &'a Profile,
@@ -253,8 +252,7 @@ impl Dots {
 
     /// Counts the dots for the operations of each thread, in all phases.
     fn count_done(&self, results: &Results) -> u64 {
-        let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-        let threads = jobs.flat_map(|job| &job.workers).map(|worker| {
+        let threads = results.workers().map(|worker| {
             let streams = worker.streams.iter().flat_map(|stream| stream.lifetime.iter());
             let operations: u64 = streams.map(|(_, counts)| counts.operations).sum();
             operations.checked_div(self.every).unwrap_or(0)

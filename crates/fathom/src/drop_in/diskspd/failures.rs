@@ -18,7 +18,6 @@ use crate::drop_in::describe_refusal;
 pub struct Messages {
     /// Lines for stdout, before the report.
     pub stdout: Vec<String>,
-    /// Lines for stderr.
     pub stderr: Vec<String>,
     /// Texts of `hint: …` lines.
     pub hints: Vec<String>,
@@ -73,30 +72,18 @@ pub fn messages_for_problems(problems: &[dialects::Diagnostic], format: ResultFo
 /// Collects the messages about a run that failed; `None` if it was stopped.
 pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Messages> {
     let mut messages = Messages::default();
-    let of_threads = match error {
+    let errors: Vec<String> = match error {
         RunError::Interrupted => return None,
-        RunError::Plan(error) => {
-            error
-                .0
-                .iter()
-                .for_each(|fault| messages.line(format!("ERROR: {}", fault.what)));
-            false
-        }
-        RunError::Refused(refusals) => {
-            refusals
-                .iter()
-                .for_each(|refusal| messages.line(format!("ERROR: {}", describe_refusal(refusal))));
-            false
-        }
+        RunError::Plan(error) => error.0.iter().map(|fault| fault.what.clone()).collect(),
+        RunError::Refused(refusals) => refusals.iter().map(describe_refusal).collect(),
+        RunError::Hosts(troubles) | RunError::HostsLost(troubles) => troubles.iter().map(ToString::to_string).collect(),
+        RunError::Targets(_) | RunError::Setup(_) => Vec::new(),
+    };
+    errors.iter().for_each(|error| messages.line(format!("ERROR: {error}")));
+    let of_threads = match error {
         RunError::Targets(errors) => {
             let opened = errors.iter().map(|error| add_target_error(error, plan, &mut messages));
             opened.fold(false, |any, is_open| any | is_open)
-        }
-        RunError::Hosts(troubles) | RunError::HostsLost(troubles) => {
-            troubles
-                .iter()
-                .for_each(|trouble| messages.line(format!("ERROR: {trouble}")));
-            false
         }
         RunError::Setup(faults) => {
             faults
@@ -104,6 +91,7 @@ pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> O
                 .for_each(|fault| add_setup_error(fault, profile, &mut messages));
             true
         }
+        _ => false,
     };
     Some(messages.with_final_lines(of_threads, profile.result_format))
 }

@@ -17,6 +17,8 @@ pub struct LocalEnv {
     pub(super) inputs: Vec<PathBuf>,
     /// True if threads also run on other machines, whose processors are unknown.
     has_other_hosts: bool,
+    /// True if named events are neither opened nor set.
+    ignores_events: bool,
 }
 
 /// Environment variable with the version of DiskSpd whose switches are accepted.
@@ -29,9 +31,16 @@ impl LocalEnv {
     /// Creates an environment. `has_other_hosts` is true if threads also run on other machines.
     pub fn for_hosts(has_other_hosts: bool) -> LocalEnv {
         LocalEnv {
-            events: Vec::new(),
-            inputs: Vec::new(),
             has_other_hosts,
+            ..LocalEnv::default()
+        }
+    }
+
+    /// Creates an environment for parsing a line without running it, which must not set an event.
+    pub fn without_events() -> LocalEnv {
+        LocalEnv {
+            ignores_events: true,
+            ..LocalEnv::default()
         }
     }
 
@@ -93,12 +102,18 @@ impl ParseEnv for LocalEnv {
     }
 
     fn open_event(&mut self, role: EventRole, name: &str) -> Result<(), String> {
+        if self.ignores_events {
+            return Ok(());
+        }
         let event = NamedEvent::open_or_create(name).map_err(|error| error.to_string())?;
         self.events.push((role, event));
         Ok(())
     }
 
     fn signal_event(&mut self, name: &str) -> Result<(), String> {
+        if self.ignores_events {
+            return Ok(());
+        }
         NamedEvent::set_existing(name).map_err(|error| match error.kind() {
             // DiskSpd's message reports the failure.
             ErrorKind::NotFound => String::new(),

@@ -31,6 +31,7 @@ use super::{
 };
 use crate::permissions;
 use crate::process::start_thread;
+use crate::screen;
 use crate::session::Session;
 use console::Console;
 use failures::Messages;
@@ -230,8 +231,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
 fn assign_cpus_in_turn(profile: &Profile, plan: &mut Plan) {
     let spans = profile.time_spans.iter().zip(&mut plan.steps);
     for (_, step) in spans.filter(|(span, _)| !span.no_affinity && span.affinity.is_empty()) {
-        let workers = step.jobs.iter_mut().flat_map(|job| &mut job.workers);
-        for (turn, worker) in workers.enumerate() {
+        for (turn, worker) in step.jobs.iter_mut().flat_map(|job| &mut job.workers).enumerate() {
             worker.placement.cpus.clear();
             worker.placement.round_robin_index = Some(turn as u32);
         }
@@ -312,10 +312,7 @@ fn report_system(session: &Session, format: ResultFormat) -> u8 {
 }
 
 fn print_report(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> u8 {
-    let mut bytes = Vec::new();
-    let written = write(&mut bytes);
-    debug_assert!(written.is_ok(), "writing to memory does not fail");
-    match print(&String::from_utf8_lossy(&bytes)) {
+    match print(&screen::write_to_string(write)) {
         true => DONE,
         false => FAILED,
     }

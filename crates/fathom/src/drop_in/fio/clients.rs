@@ -26,11 +26,12 @@ use super::local_env::{self, LocalEnv, RealDisk};
 use super::output::Output;
 use super::server::{TOKEN_HELP, resolve_addresses, token_from_env};
 use super::status::Status;
-use super::{FAILED, Files, SIGNALLED, banner, failures, finish, logs, print_parse_messages};
+use super::{FAILED, Files, banner, exit_code, failures, finish, logs, print_parse_messages};
 use crate::drop_in::{can_save_result, note, print_stderr, record_results};
 use crate::fleet;
 use crate::fleet::link::{self, ConnectError, Connector};
 use crate::permissions;
+use crate::screen;
 use crate::session::Session;
 use crate::user_file;
 
@@ -203,8 +204,7 @@ fn parse_hosts<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, S
     }
     let text = user_file::read_text(Path::new(named), user_file::MAX_TEXT)
         .map_err(|error| format!("fio: could not open client list file {named} for read: {error}"))?;
-    let words = text.split_whitespace();
-    let hosts = words.map(parse_host).collect::<Result<Vec<_>, _>>()?;
+    let hosts = text.split_whitespace().map(parse_host).collect::<Result<Vec<_>, _>>()?;
     match hosts.is_empty() {
         true => Err(format!("fio: the client list file {named} is empty")),
         false => Ok(hosts),
@@ -409,11 +409,8 @@ fn print_host_start(
             .profile
             .iter()
             .for_each(|line| output.print_line(&named(line)));
-        let mut starting = Vec::new();
-        let written = reports::starting(&plans[place], &mut starting);
-        debug_assert!(written.is_ok(), "writing to memory does not fail");
+        let text = screen::write_to_string(|out| reports::starting(&plans[place], out));
         // The banner already contains the version.
-        let text = String::from_utf8_lossy(&starting).into_owned();
         text.lines().skip(1).for_each(|line| output.print_line(&named(line)));
     }
     lowered.stdout.iter().for_each(|line| output.print_line(&named(line)));
@@ -455,8 +452,7 @@ fn conclude(
     output: &mut Output,
 ) -> u8 {
     let mut failed = 0;
-    let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
-    for (facts, host) in ranks.zip(hosts) {
+    for (facts, host) in results.fleet.iter().flat_map(|fleet| &fleet.ranks).zip(hosts) {
         if let Some(why) = &facts.lost {
             failed += 1;
             output.print_problem(&format!("fio: client <{}>: {why}", host.hostname));
@@ -479,16 +475,8 @@ fn conclude(
         .collect();
     for client in &clients {
         let messages = failures::messages_for_results(&client.results);
-        let named = |line: &String| format!("<{}> {line}", client.name);
-        messages
-            .stdout
-            .iter()
-            .for_each(|line| output.print_error_line(&named(line)));
-        messages
-            .stderr
-            .iter()
-            .for_each(|line| output.print_problem(&named(line)));
-        messages.hints.iter().for_each(|hint| output.print_hint(hint));
+        let named = |line: &str| format!("<{}> {line}", client.name);
+        messages.print(output, named);
         failed += failures::count_failed_workers(&client.results);
     }
     let mut written = true;
@@ -518,11 +506,7 @@ fn conclude(
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
     let kept = record_results(&results, EntryKind::Fio);
-    match (session.process.is_interrupted(), kept && written) {
-        (true, _) => SIGNALLED,
-        (false, true) => (failed % 256) as u8,
-        (false, false) => ((failed % 256) as u8).max(FAILED),
-    }
+    exit_code(session.process.is_interrupted(), failed, kept && written)
 }
 
 /// Builds the suffix of a host's log files; with the port if the host occurs more than once.

@@ -74,12 +74,6 @@ impl Commands {
         self.list.iter().flat_map(of_job).map(PathBuf::from).collect()
     }
 
-    /// Runs the commands before the jobs of the first step. Returns the numbers of jobs that must
-    /// not run.
-    pub(super) fn run_before_first_step(&self, output: &mut Output) -> Vec<(usize, usize)> {
-        self.run_prerun(0, output)
-    }
-
     /// Runs the commands before the jobs of a later step while its workers wait. Returns the jobs
     /// that must not begin.
     pub(super) fn run_before_step(&mut self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
@@ -88,7 +82,8 @@ impl Commands {
         failed
     }
 
-    fn run_prerun(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
+    /// Runs the commands before the jobs of a step. Returns the numbers of jobs that must not run.
+    pub(super) fn run_prerun(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
         let step_commands = self.list.iter().filter(|commands| commands.job.0 == step);
         let failed = step_commands.filter(|command| !command.run(command.before.as_deref(), "prerun", output));
         failed.map(|commands| commands.job).collect()

@@ -15,20 +15,30 @@ use run::targets::{FillError, TargetError};
 use run::{RunError, SetupError, SystemSetting};
 
 use super::mismatches;
+use super::output::Output;
 use super::partial_plan::Origin;
 use crate::drop_in::describe_refusal;
 
 /// Messages about a run that failed completely or in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Messages {
-    /// Lines for stdout.
     pub(super) stdout: Vec<String>,
-    /// Lines for stderr.
     pub(super) stderr: Vec<String>,
     /// Texts of `hint: …` lines.
     pub(super) hints: Vec<String>,
     /// Workers without which the run can continue.
     pub(super) unusable: Vec<Unusable>,
+}
+
+impl Messages {
+    /// Prints the messages of a finished run, with each line as `format` shows it.
+    pub(super) fn print(&self, output: &mut Output, format: impl Fn(&str) -> String) {
+        self.stdout
+            .iter()
+            .for_each(|line| output.print_error_line(&format(line)));
+        self.stderr.iter().for_each(|line| output.print_problem(&format(line)));
+        self.hints.iter().for_each(|hint| output.print_hint(hint));
+    }
 }
 
 /// Converts a system error to fio's error number.
@@ -60,12 +70,7 @@ pub(super) fn process_line(errno: i32, function: &str) -> String {
     format_error_line(std::process::id(), errno, function)
 }
 
-/// Formats the line about a clone that failed before it had a process.
-pub(super) fn set_up_line(errno: i32, function: &str) -> String {
-    format_error_line(0, errno, function)
-}
-
-fn format_error_line(process: u32, errno: i32, function: &str) -> String {
+pub(super) fn format_error_line(process: u32, errno: i32, function: &str) -> String {
     format!("fio: pid={process}, err={errno}/{}", format_place(errno, function))
 }
 

@@ -301,7 +301,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     }
     prepared.stdout_lines.iter().for_each(|line| output.print_line(line));
     prepared.stderr_lines.iter().for_each(|line| output.print_problem(line));
-    for job in prepared.actions.commands.run_before_first_step(output) {
+    for job in prepared.actions.commands.run_prerun(0, output) {
         unusable.extend(skip_all_clones(plan, job));
     }
     let results = attempt::execute_usable(session, &mut prepared.actions, plan, &unusable, output);
@@ -427,7 +427,7 @@ fn print_unusable(unusable: &[Unusable], output: &mut Output) {
             // fio has not created the process of the clone yet.
             (false, false) => {
                 output.print_problem(&error.line);
-                output.print_problem(&failures::set_up_line(error.errno, &error.function));
+                output.print_problem(&failures::format_error_line(0, error.errno, &error.function));
             }
         }
     }
@@ -457,10 +457,7 @@ fn skip_all_clones(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
 }
 
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
-    let messages = failures::messages_for_results(&results);
-    messages.stdout.iter().for_each(|line| output.print_error_line(line));
-    messages.stderr.iter().for_each(|line| output.print_problem(line));
-    messages.hints.iter().for_each(|hint| output.print_hint(hint));
+    failures::messages_for_results(&results).print(output, |line| line.to_owned());
     let lost = lost_host_lines(&results);
     lost.iter()
         .for_each(|line| output.print_problem(&format!("fio: {line}")));
@@ -469,6 +466,11 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
     let is_recorded = record_results(&results, EntryKind::Fio);
     let failed = failures::count_failed_workers(&results).max(lost.len());
     let signalled = session.process.is_interrupted() && (!triggered || signals::stop_signal().is_some());
+    exit_code(signalled, failed, is_recorded)
+}
+
+/// Returns fio's exit code: the number of failed jobs. `is_recorded` is false if an output is lost.
+fn exit_code(signalled: bool, failed: usize, is_recorded: bool) -> u8 {
     match (signalled, is_recorded) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::super::{print_stderr, print_stdout, text_mode};
+use crate::screen;
 
 /// The output of a run.
 #[derive(Debug)]
@@ -123,10 +124,7 @@ impl Output {
 
     /// Prints a report in one write.
     pub(super) fn print_report(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-        let mut bytes = Vec::new();
-        let written = write(&mut bytes);
-        debug_assert!(written.is_ok(), "writing to memory does not fail");
-        self.put(&String::from_utf8_lossy(&bytes));
+        self.put(&screen::write_to_string(|out| write(out)));
     }
 
     fn put(&mut self, text: &str) {

@@ -63,7 +63,7 @@ pub(super) fn resolve_addresses(
 pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: &mut Output) -> u8 {
     let listening = token_from_env().and_then(|token| Ok((open_listener(flags, token.is_some())?, token)));
     let ((listener, shown), token) = match listening {
-        Ok(addresses) => addresses,
+        Ok(listening) => listening,
         Err(line) => {
             let hint = line.contains("token").then_some(TOKEN_HELP);
             output.print_problem(&line);

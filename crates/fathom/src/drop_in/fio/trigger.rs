@@ -95,7 +95,7 @@ impl Trigger {
 
 impl TriggerRequest {
     fn wait(&self, state: &State, interrupt: &AtomicBool) {
-        while !self.take_file() {
+        while !self.is_due() {
             if state.over.load(Ordering::Relaxed) {
                 return;
             }
@@ -111,8 +111,8 @@ impl TriggerRequest {
         }
     }
 
-    /// Checks for the file, and removes it as fio does.
-    fn take_file(&self) -> bool {
+    /// True if the file exists or the timeout is over. Removes the file as fio does.
+    fn is_due(&self) -> bool {
         let was_removed = |file: &PathBuf| file.exists() && std::fs::remove_file(file).is_ok();
         self.file.as_ref().is_some_and(was_removed) || self.at.is_some_and(|at| Instant::now() >= at)
     }

@@ -18,13 +18,16 @@ pub(super) fn check_commands(runs: &[Run], parameters: &Parameters) -> Result<()
         .flat_map(|commands| commands.named());
     match commands.next().filter(|_| !are_programs_allowed()) {
         None => Ok(()),
-        Some((name, command)) => Err(Failure {
-            text: format!(
+        Some((name, command)) => {
+            let text = format!(
                 "`{name}={}` runs a command of the parameter file with the rights of this user",
                 command.text
-            ),
-            more: vec![format!("help: set {ALLOW_PROGRAMS_VARIABLE}=1 to allow it")],
-        }),
+            );
+            Err(Failure::with_help(
+                text,
+                &format!("set {ALLOW_PROGRAMS_VARIABLE}=1 to allow it"),
+            ))
+        }
     }
 }
 

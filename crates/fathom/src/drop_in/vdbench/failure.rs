@@ -32,6 +32,13 @@ impl From<String> for Failure {
 }
 
 impl Failure {
+    pub(super) fn with_help(text: String, help: &str) -> Failure {
+        Failure {
+            text,
+            more: vec![format!("help: {help}")],
+        }
+    }
+
     /// Prints the text on the console as Vdbench does, and place and help on stderr. If the console
     /// fails, the text goes to stderr too.
     pub(super) fn report(&self, output: Option<&mut Output>) {

@@ -59,10 +59,10 @@ fn failure_from_faults(faults: Faults) -> Failure {
     // The first line names the place too.
     let shown = 1 + usize::from(first.at.is_some());
     let lines = text.lines().skip(shown).map(|line| line.trim_start().to_owned());
-    let following = lines.collect();
+    let more = lines.collect();
     let text = match first.at {
         Some(at) => format!("cannot connect to {at}: {}", first.what),
         None => format!("cannot connect to the hosts: {}", first.what),
     };
-    Failure { text, more: following }
+    Failure { text, more }
 }

@@ -63,31 +63,26 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         .split_first()
         .filter(|(first, _)| parse::NAMES.contains(&&***first));
     if let Some((_, rest)) = function {
-        return ExitCode::from(finish_function(parse::execute(rest)));
+        return exit_code(parse::execute(rest).map_err(Failure::from), None);
     }
-    let done = read_command(arguments, &std::env::temp_dir().display().to_string())
+    let begun = read_command(arguments, &std::env::temp_dir().display().to_string())
         .map_err(Failure::from)
-        .and_then(|command| Drive::begin(session, command)?.run_and_report());
+        .and_then(|command| Drive::begin(session, command));
+    match begun {
+        Ok(drive) => drive.run_and_report(),
+        Err(failure) => exit_code(Err(failure), None),
+    }
+}
+
+/// Reports a failure, and returns the exit code.
+fn exit_code(done: Result<(), Failure>, output: Option<&mut Output>) -> ExitCode {
     ExitCode::from(match done {
         Ok(()) => DONE,
         Err(failure) => {
-            if !failure.text.is_empty() {
-                failure.report(None);
-            }
+            failure.report(output);
             FAILED
         }
     })
-}
-
-/// Reports an error of a function, and returns the exit code.
-fn finish_function(done: Result<(), Diagnostic>) -> u8 {
-    match done {
-        Ok(()) => DONE,
-        Err(error) => {
-            Failure::from(error).report(None);
-            FAILED
-        }
-    }
 }
 
 /// A command line that is only translated.
@@ -174,11 +169,9 @@ struct Drive<'a> {
     output: Output,
     style: RowStyle,
     seed: u64,
-    /// Number of saved results.
     saved_results: u32,
     /// Number of pages of runs of the parameter file.
     written_pages: u32,
-    /// Number of printed runs.
     printed_runs: u32,
     /// Rate of the last run in operations per second.
     last_rate: f64,
@@ -197,10 +190,7 @@ impl<'a> Drive<'a> {
     fn begin(session: &'a Session, mut command: Command) -> Result<Drive<'a>, Failure> {
         if session.has_fleet() {
             let text = "cannot run a parameter file with `--hosts`: `hd=` defines the hosts".to_owned();
-            return Err(Failure {
-                text,
-                more: vec!["help: run it without `--hosts`".into()],
-            });
+            return Err(Failure::with_help(text, "run it without `--hosts`"));
         }
         let layout = match std::env::var(LAYOUT).as_deref() {
             Err(_) | Ok("5.04.07" | "50407" | "") => Layout::V50407,
@@ -275,20 +265,10 @@ impl<'a> Drive<'a> {
     }
 
     /// Runs everything. Reports a failure on the console and in the output files.
-    fn run_and_report(mut self) -> Result<(), Failure> {
+    fn run_and_report(mut self) -> ExitCode {
         let done = self.run_command();
         self.session.disconnect_fleet();
-        match done {
-            Ok(()) => Ok(()),
-            Err(failure) => {
-                failure.report(Some(&mut self.output));
-                // The failure is reported already; only the exit code remains.
-                Err(Failure {
-                    text: String::new(),
-                    more: Vec::new(),
-                })
-            }
-        }
+        exit_code(done, Some(&mut self.output))
     }
 
     fn run_command(&mut self) -> Result<(), Failure> {
@@ -363,8 +343,7 @@ impl<'a> Drive<'a> {
         let mut refusals = Vec::new();
         let mut check = |plan: &Plan| {
             let judged = ::run::targets::judge(plan, &permissions).map_err(RunError::Targets)?;
-            let refused = judged.iter().filter_map(|target| target.decision.refusal().cloned());
-            for refusal in refused {
+            for refusal in judged.iter().filter_map(|target| target.decision.refusal().cloned()) {
                 if !refusals.contains(&refusal) {
                     refusals.push(refusal);
                 }
@@ -518,11 +497,7 @@ impl<'a> Drive<'a> {
         self.record_results(results)?;
         print_findings(results);
         let errors = self.report_io_errors(results) + self.report_validation(results, parameters)?;
-        let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-        let failures: Vec<_> = jobs
-            .flat_map(|job| &job.workers)
-            .filter_map(|worker| worker.failure.as_ref())
-            .collect();
+        let failures: Vec<_> = results.workers().filter_map(|worker| worker.failure.as_ref()).collect();
         for failure in &failures {
             let line = format!("{} {}: {}", time(), failure.location, failure.what);
             self.output.print_line(&line);
@@ -586,9 +561,7 @@ impl<'a> Drive<'a> {
 
     /// Prints the last lines of a successful command.
     fn finish(&mut self, what: &str) -> Result<(), Failure> {
-        if let Some(what) = self.output.take_error() {
-            return Err(what.into());
-        }
+        self.output.check()?;
         let line = format!("{} Vdbench {what} completed successfully", time());
         self.output.write("summary", &line);
         self.output
@@ -596,7 +569,7 @@ impl<'a> Drive<'a> {
         let folder = self.output.folder.display().to_string();
         self.output
             .print_line(&format!("{line}. Output directory: {folder} \n"));
-        self.output.take_error().map_or(Ok(()), |what| Err(what.into()))
+        Ok(self.output.check()?)
     }
 }
 

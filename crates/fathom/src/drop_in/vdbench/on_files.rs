@@ -71,8 +71,7 @@ fn format_anchor_size(fsd: &Fsd) -> String {
 
 fn working_set_files(plan: &Plan, fsd: &Fsd) -> Option<u64> {
     let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
-    let mut streams = workers.flat_map(|worker| &worker.streams);
-    let on_tree = streams.find(|stream| {
+    let on_tree = workers.flat_map(|worker| &worker.streams).find(|stream| {
         let mut targets = stream.target.ids().iter().map(|id| plan.target(*id));
         targets.any(|target| target.path == fsd.anchor)
     });

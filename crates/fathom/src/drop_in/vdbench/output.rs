@@ -129,7 +129,7 @@ impl Output {
             name,
             &format!("{MARK}{}/{name}.html</title><pre>", self.title_path.clone()),
         );
-        lines.iter().for_each(|line| self.write(name, line));
+        self.write_lines(name, lines);
         Ok(())
     }
 
@@ -143,6 +143,10 @@ impl Output {
         }
     }
 
+    pub fn write_lines(&mut self, name: &str, lines: &[String]) {
+        lines.iter().for_each(|line| self.write(name, line));
+    }
+
     /// Prints a line on the console and in the log file.
     pub fn print_line(&mut self, line: &str) {
         if let Err(error) = print_stdout(&format!("{line}\n")) {
@@ -152,9 +156,12 @@ impl Output {
         self.write("logfile", line);
     }
 
-    /// Takes the first error of a file or of the console.
-    pub fn take_error(&mut self) -> Option<String> {
-        self.failed.take().or_else(|| self.console_error.take())
+    /// Fails with the first error of a file or of the console.
+    pub fn check(&mut self) -> Result<(), String> {
+        self.failed
+            .take()
+            .or_else(|| self.console_error.take())
+            .map_or(Ok(()), Err)
     }
 
     /// Prints a line that begins with the time.

@@ -20,14 +20,12 @@ impl Drive<'_> {
             let full_path = fs::canonicalize(file).ok().filter(|_| heading.starts_with("Contents"));
             let file = full_path.map_or(file.clone(), |path| path.display().to_string());
             let head = [String::new(), format!("* {heading}: {file}"), String::new()];
-            for line in head.iter().chain(lines) {
-                self.output.write("parmfile", line);
-            }
+            self.output.write_lines("parmfile", &head);
+            self.output.write_lines("parmfile", lines);
         }
         Ok(())
     }
 
-    /// Creates a file with a title and links.
     pub(super) fn create_linked(&mut self, name: &str, title: &str, links: &[String]) -> Result<(), Failure> {
         let runs = if self.run_links.is_empty() {
             &[][..]
@@ -124,8 +122,7 @@ impl Drive<'_> {
             self.create_linked(host, &format!("Host summary report(s) for host={host}"), &to_slave)?;
             self.create_linked(&slave, &format!("Slave summary report for slave={slave}"), &[])?;
         }
-        let histograms_of_hosts = hosts.iter().filter(|_| hosts.len() > 1);
-        for host in histograms_of_hosts {
+        for host in hosts.iter().filter(|_| hosts.len() > 1) {
             let title = format!("Response time histogram of {host}");
             self.create_linked(&format!("{host}.histogram"), &title, &[])?;
         }
@@ -161,17 +158,14 @@ impl Drive<'_> {
             let is_taken = is_standard || name.ends_with(".histogram") || earlier_pages.any(|page| page == name);
             if is_taken || name.is_empty() || name.contains(['/', '\\', '\0']) {
                 let text = format!("cannot create a report file named `{name}`");
-                return Err(Failure {
-                    text,
-                    more: vec!["help: rename the SD, WD or host".into()],
-                });
+                return Err(Failure::with_help(text, "rename the SD, WD or host"));
             }
         }
         match sds.iter().find(|name| wds.contains(name)) {
-            Some(both) => Err(Failure {
-                text: format!("cannot create two report files `{both}`: an SD and a WD have that name"),
-                more: vec!["help: rename one of them".into()],
-            }),
+            Some(both) => {
+                let text = format!("cannot create two report files `{both}`: an SD and a WD have that name");
+                Err(Failure::with_help(text, "rename one of them"))
+            }
             None => Ok(()),
         }
     }

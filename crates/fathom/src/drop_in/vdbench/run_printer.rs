@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use dialects::vdbench::values::format_loop_value;
 use dialects::vdbench::{JobLabel, Run};
 use engine::probe::CoreTimes;
-use model::event::{Event, Phase};
+use model::event::{Counts, Event, Phase};
 use model::histogram::Histogram;
-use model::results::Results;
+use model::results::{Results, StreamResults};
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
     Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, format_file_counters, format_file_flat_row,
@@ -321,36 +321,31 @@ impl<'a> RunPrinter<'a> {
 
     /// Writes the row of an interval or average to a file, with headers every 30 rows.
     fn write_row(&mut self, file: &str, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
-        self.write_headers(file, label, number);
-        let line = self.format_row(label, tally, cpu);
-        self.output.write(file, &line);
-    }
-
-    fn write_headers(&mut self, file: &str, label: &str, number: u64) {
-        if number % 30 == 1 && !label.starts_with("avg") {
-            self.output.write(file, "");
-            for line in self.format_header() {
-                self.output.write(file, &line);
-            }
-        }
+        let lines = self.with_headers(label, number, tally, cpu);
+        self.output.write_lines(file, &lines);
     }
 
     fn print_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
-        if number % 30 == 1 && !label.starts_with("avg") {
-            self.output.print_line("");
-            for line in self.format_header() {
-                self.output.print_line(&line);
-            }
+        for line in self.with_headers(label, number, tally, cpu) {
+            self.output.print_line(&line);
         }
-        let line = self.format_row(label, tally, cpu);
-        self.output.print_line(&line);
     }
 
-    fn format_header(&self) -> [String; 2] {
-        match &self.style.files {
+    fn with_headers(&self, label: &str, number: u64, tally: &Tally, cpu: Cpu) -> Vec<String> {
+        let mut lines = match number % 30 == 1 && !label.starts_with("avg") {
+            true => Vec::from(self.headers()),
+            false => Vec::new(),
+        };
+        lines.push(self.format_row(label, tally, cpu));
+        lines
+    }
+
+    fn headers(&self) -> [String; 3] {
+        let [first, second] = match &self.style.files {
             Some(columns) => format_file_header(self.style.layout, columns, &date()),
             None => format_header(self.style.layout, &date(), self.style.decimal),
-        }
+        };
+        [String::new(), first, second]
     }
 
     fn format_row(&self, label: &str, tally: &Tally, cpu: Cpu) -> String {
@@ -445,7 +440,8 @@ impl<'a> RunPrinter<'a> {
             self.write_row(&file, &label, self.printed, &measured_sum, cpu);
         }
         if totals_headers {
-            self.write_headers("totals", "", 1);
+            let headers = self.headers();
+            self.output.write_lines("totals", &headers);
         }
         self.write_row("totals", &label, self.printed, &measured_sum, cpu);
         self.print_row(&label, self.printed, &measured_sum, cpu);
@@ -493,9 +489,7 @@ impl<'a> RunPrinter<'a> {
             None => format_histogram(tally, self.bucket_limits),
         };
         self.output.write(file, "");
-        for line in lines {
-            self.output.write(file, &line);
-        }
+        self.output.write_lines(file, &lines);
     }
 
     /// Merges the response times of the requested operations on files in the measured window.
@@ -628,36 +622,33 @@ fn workload_figures(
             }
         }
         for (number, worker) in job.workers.iter().enumerate() {
-            let streams = worker
-                .streams
-                .iter()
-                .enumerate()
-                .filter(|(stream, _)| is_wanted(number, *stream));
-            for (_, stream) in streams {
-                let direction_tally = |direction: Direction| {
-                    stream.directions[direction]
-                        .as_ref()
-                        .map_or(DirectionTally::default(), |figures| {
-                            let counts = model::event::Counts {
-                                operations: figures.operations,
-                                bytes: figures.bytes,
-                            };
-                            DirectionTally::from_interval(counts, Some(figures.latency()))
-                        })
-                };
-                let sum = |direction: Direction| {
-                    stream.directions[direction]
-                        .as_ref()
-                        .map_or(0, |figures| figures.total.sum())
-                };
-                total.add(&Tally {
-                    reads: direction_tally(Direction::Read),
-                    writes: direction_tally(Direction::Write),
-                    in_flight_ns: sum(Direction::Read) + sum(Direction::Write),
-                    ..Tally::default()
-                });
+            let streams = worker.streams.iter().enumerate();
+            for (_, stream) in streams.filter(|(stream, _)| is_wanted(number, *stream)) {
+                total.add(&measured_tally(stream));
             }
         }
     }
     (intervals, total)
+}
+
+/// Returns the figures of a stream in the measured window.
+fn measured_tally(stream: &StreamResults) -> Tally {
+    let mut in_flight_ns = 0;
+    let [reads, writes] = [Direction::Read, Direction::Write].map(|direction| {
+        let Some(figures) = &stream.directions[direction] else {
+            return DirectionTally::default();
+        };
+        in_flight_ns += figures.total.sum();
+        let counts = Counts {
+            operations: figures.operations,
+            bytes: figures.bytes,
+        };
+        DirectionTally::from_interval(counts, Some(figures.latency()))
+    });
+    Tally {
+        reads,
+        writes,
+        in_flight_ns,
+        ..Tally::default()
+    }
 }

@@ -49,17 +49,17 @@ impl KnownStorage {
     }
 }
 
-impl MappedStorage<'_> {
-    fn name(&self) -> &str {
-        match self.storage {
+impl<'a> Storage<'a> {
+    fn name(self) -> &'a str {
+        match self {
             Storage::Sd(sd) => &sd.name,
             Storage::Fsd(fsd) => &fsd.name,
         }
     }
 
     /// Returns its keyword and name.
-    fn title(&self) -> String {
-        let keyword = match self.storage {
+    fn title(self) -> String {
+        let keyword = match self {
             Storage::Sd(_) => "sd",
             Storage::Fsd(_) => "fsd",
         };
@@ -72,11 +72,7 @@ fn mapped_storage<'a>(parameters: &'a Parameters, validation: &'a Validation) ->
     let sds = parameters.sds.iter().map(Storage::Sd);
     let fsds = parameters.fsds.iter().map(Storage::Fsd);
     let with_map = |storage: Storage<'a>| {
-        let name = match storage {
-            Storage::Sd(sd) => &sd.name,
-            Storage::Fsd(fsd) => &fsd.name,
-        };
-        let (map, length) = validation.maps.get(name)?;
+        let (map, length) = validation.maps.get(storage.name())?;
         Some(MappedStorage {
             storage,
             map: Path::new(map),
@@ -97,14 +93,12 @@ struct ShortFile {
 impl ShortFile {
     fn failure(&self, fsd: &Fsd) -> Failure {
         let (path, present, known_end) = (&self.path, self.present, self.known_end);
-        Failure {
-            text: format!(
-                "Data Validation error for fsd={},file={path}: it has {present} bytes, but blocks up to byte \
-                 {known_end} were written",
-                fsd.name
-            ),
-            more: vec!["help: the file lost data, or another program changed it".into()],
-        }
+        let text = format!(
+            "Data Validation error for fsd={},file={path}: it has {present} bytes, but blocks up to byte {known_end} \
+             were written",
+            fsd.name
+        );
+        Failure::with_help(text, "the file lost data, or another program changed it")
     }
 }
 
@@ -188,13 +182,10 @@ impl Drive<'_> {
 
     /// Restores the map of an earlier run. Returns the end of the last known block.
     fn restore_map(&mut self, mapped: &MappedStorage<'_>, parameters: &Parameters) -> Result<u64, Failure> {
-        let (name, file, map) = (mapped.name(), mapped.map.display(), mapped.map);
+        let (name, file, map) = (mapped.storage.name(), mapped.map.display(), mapped.map);
         self.print_slave_line(&format!("Starting journal recovery for {name}"));
-        let title = mapped.title();
-        let fail = |what: String, help: &str| Failure {
-            text: format!("cannot recover {title}: {what}"),
-            more: vec![format!("help: {help}")],
-        };
+        let title = mapped.storage.title();
+        let fail = |what: String, help: &str| Failure::with_help(format!("cannot recover {title}: {what}"), help);
         let journal = parameters.validation.as_ref().and_then(|validation| validation.journal);
         let journal = journal.unwrap_or_default();
         let map_file = KeyMapFile::read(map).map_err(|error| cannot_recover(mapped, &error))?;
@@ -367,12 +358,10 @@ impl Drive<'_> {
         if parameters.validation.is_none() {
             return Ok(0);
         }
-        let jobs: Vec<&JobResults> = results.steps.iter().flat_map(|step| &step.jobs).collect();
-        let workers = || jobs.iter().flat_map(|job| &job.workers);
-        for job in &jobs {
+        for job in results.jobs() {
             self.report_mismatches(job, parameters);
         }
-        let sum = |count: fn(&WorkerResults) -> u64| workers().map(count).sum::<u64>();
+        let sum = |count: fn(&WorkerResults) -> u64| results.workers().map(count).sum::<u64>();
         let (compared, wrong) = (
             sum(|worker| worker.compared_blocks),
             sum(|worker| worker.mismatch_count),
@@ -383,7 +372,7 @@ impl Drive<'_> {
             group_digits(compared),
             group_digits(wrong)
         ));
-        if let Some(what) = workers().flat_map(|worker| &worker.not_kept).next() {
+        if let Some(what) = results.workers().flat_map(|worker| &worker.not_kept).next() {
             return Err(what.clone().into());
         }
         Ok(wrong)
@@ -391,8 +380,7 @@ impl Drive<'_> {
 
     /// Prints failed reads and writes of SDs. Returns their number.
     pub(super) fn report_io_errors(&mut self, results: &Results) -> u64 {
-        let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-        let workers: Vec<&WorkerResults> = jobs.flat_map(|job| &job.workers).collect();
+        let workers: Vec<&WorkerResults> = results.workers().collect();
         let tolerated =
             { workers.iter() }.flat_map(|worker| worker.tolerated.iter().map(move |failure| (worker.rank, failure)));
         let failures = { workers.iter() }.filter_map(|worker| Some((worker.rank, worker.failure.as_ref()?)));
@@ -411,8 +399,7 @@ impl Drive<'_> {
             );
             self.print_rank_line(Some(rank as usize), &line);
         }
-        let streams = workers.iter().flat_map(|worker| &worker.streams);
-        let directions = streams.flat_map(|stream| {
+        let directions = workers.iter().flat_map(|worker| &worker.streams).flat_map(|stream| {
             stream
                 .directions
                 .iter()
@@ -480,13 +467,10 @@ impl Drive<'_> {
         }
         let text = "No read validations done during a Data Validation run.".to_owned();
         let help = match parameters.recovers_only() {
-            true => "help: run with `-j` first: the journals contain no written block",
-            false => "help: run for longer, use a smaller `range=`, or read more: no written block was read",
+            true => "run with `-j` first: the journals contain no written block",
+            false => "run for longer, use a smaller `range=`, or read more: no written block was read",
         };
-        Err(Failure {
-            text,
-            more: vec![help.into()],
-        })
+        Err(Failure::with_help(text, help))
     }
 
     /// Removes maps that no later run needs.
@@ -521,10 +505,8 @@ fn cannot_create(map: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::InvalidData => "move that file, or set another `-o` or `journal=`",
         _ => "set `journal=` or `-o` to a directory with 8 bytes of free space per key block",
     };
-    Failure {
-        text: format!("cannot create the map of key blocks {}: {error}", map.display()),
-        more: vec![format!("help: {help}")],
-    }
+    let text = format!("cannot create the map of key blocks {}: {error}", map.display());
+    Failure::with_help(text, help)
 }
 
 fn cannot_recover(mapped: &MappedStorage<'_>, error: &io::Error) -> Failure {
@@ -534,12 +516,10 @@ fn cannot_recover(mapped: &MappedStorage<'_>, error: &io::Error) -> Failure {
         io::ErrorKind::InvalidData => "restore a complete copy of the journal, or remove it and start again with `-j`",
         _ => "make the file readable and writable",
     };
-    Failure {
-        text: format!(
-            "cannot recover {}: its journal {} cannot be used: {error}",
-            mapped.title(),
-            mapped.map.display()
-        ),
-        more: vec![format!("help: {help}")],
-    }
+    let text = format!(
+        "cannot recover {}: its journal {} cannot be used: {error}",
+        mapped.storage.title(),
+        mapped.map.display()
+    );
+    Failure::with_help(text, help)
 }

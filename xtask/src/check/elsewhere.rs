@@ -1,4 +1,4 @@
-//! Without Wine: on Windows itself the step `tests` covers everything.
+//! Checks of programs for other systems need Linux; on Windows, the step `tests` covers everything.
 
 /// Nothing to do.
 pub(crate) fn check() -> Result<(), String> {
