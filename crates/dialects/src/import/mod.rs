@@ -47,9 +47,12 @@ pub enum Form {
     Figures,
 }
 
+/// Is a text of this form?
+type Recognise = fn(&str) -> bool;
+
 /// Each form with its name in a sentence and the test of a text. The first form whose test succeeds
 /// is the form of the text.
-const FORMS: [(Form, &str, fn(&str) -> bool); 9] = [
+const FORMS: [(Form, &str, Recognise); 9] = [
     (Form::FioJson, "a JSON report of fio", |text| {
         embedded::find_fio_json(text).is_some()
     }),

@@ -16,13 +16,13 @@ use std::time::Duration;
 use engine::sys::OpenFor;
 use engine::sys::tree::TreeRoot;
 use engine::{FileKind, OpenTree, sys};
+use model::Nanos;
 use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 use model::plan::{
     CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetKind,
 };
-use model::Nanos;
 
 use super::examine::{fillable_bytes, size_in};
 use super::prepare::{Preparation, ReadyTargets};

@@ -130,7 +130,7 @@ fn a_program_that_uses_the_device_of_a_test_is_named() {
         .spawn()
         .unwrap();
     let stop = Stop::after(Nanos::secs(1));
-    let plan = plan_on(&file("ours"), EngineKind::Psync, stop, vec![worker(vec![stream()])]);
+    let plan = plan_on(file("ours"), EngineKind::Psync, stop, vec![worker(vec![stream()])]);
     let (results, _) = try_run(plan).unwrap();
     let _ = other.kill();
     other.wait().unwrap();

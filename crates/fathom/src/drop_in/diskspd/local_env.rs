@@ -30,18 +30,16 @@ const MAX_CPUS_ELSEWHERE: u32 = 4096;
 impl LocalEnv {
     /// Creates an environment. `has_other_hosts` is true if threads also run on other machines.
     pub fn for_hosts(has_other_hosts: bool) -> LocalEnv {
-        LocalEnv {
-            has_other_hosts,
-            ..LocalEnv::default()
-        }
+        let mut env = LocalEnv::default();
+        env.has_other_hosts = has_other_hosts;
+        env
     }
 
     /// Creates an environment for parsing a line without running it, which must not set an event.
     pub fn without_events() -> LocalEnv {
-        LocalEnv {
-            ignores_events: true,
-            ..LocalEnv::default()
-        }
+        let mut env = LocalEnv::default();
+        env.ignores_events = true;
+        env
     }
 
     /// Returns the event of a role, if the command line names one.

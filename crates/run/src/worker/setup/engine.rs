@@ -12,6 +12,7 @@ use super::streams::max_buffer;
 use super::thread::has_own_priorities;
 use super::{Assignment, OpenedFiles, ReadyKind};
 use crate::setup_error::SetupError;
+use crate::worker::batching::Batching;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
 
 /// Maximum bytes written per turn of a synchronous engine.
@@ -98,8 +99,13 @@ impl Choice {
     }
 
     /// True if each turn takes a stamp between submitting and waiting.
-    pub(super) fn splits_stamps(&self, plan: &WorkerPlan) -> bool {
+    fn splits_stamps(&self, plan: &WorkerPlan) -> bool {
         plan.latency == LatencyPoints::AfterCall && !waits_for_completion(&self.choice)
+    }
+
+    /// How operations are submitted.
+    pub(super) fn batching(&self, plan: &WorkerPlan, batches: &Batches) -> Batching {
+        Batching::new(&plan.batching, batches.submit, batches.adapts, self.splits_stamps(plan))
     }
 
     /// The set-up parameters of the engine.

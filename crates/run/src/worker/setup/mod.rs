@@ -15,7 +15,6 @@ use model::access::SharedAccess;
 use model::plan::{DepthScope, FileWork, Job, LatencyPoints, Pacing, Stream, Worker as WorkerPlan};
 use model::{Direction, Nanos};
 
-use super::batching::Batching;
 use super::bursts::Bursts;
 use super::errors::ErrorLog;
 use super::features::{Features, priorities};
@@ -152,12 +151,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Box<Worke
             round: 0,
             path,
             one_at_a_time: choice.one_at_a_time,
-            batching: Batching::new(
-                &plan.batching,
-                batches.submit,
-                batches.adapts,
-                choice.splits_stamps(plan),
-            ),
+            batching: choice.batching(plan, &batches),
             pacing: PaceState {
                 gated: false,
                 next_due: Nanos::NEVER,

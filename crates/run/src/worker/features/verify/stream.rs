@@ -168,7 +168,10 @@ impl StreamVerification {
     ) {
         let mut block = self.next_block(operation, draws);
         self.checker.fill(buffer, &mut block, now.0, filler);
-        let write_id = self.records_writes.then(|| self.record_block(file, block, draws)).flatten();
+        let write_id = self
+            .records_writes
+            .then(|| self.record_block(file, block, draws))
+            .flatten();
         if let Some(recomputation) = &mut self.recomputation {
             recomputation.issued += 1;
         }
