@@ -105,8 +105,12 @@ fn writes_of_another_program_between_two_runs_are_found() {
                       rd=rd1,wd=fill,iorate=max,elapsed=10,pause=3\nrd=rd2,wd=read,iorate=max,elapsed=10\n";
     let child = start(folder.path(), parameters, &["-v"], "Waiting 3 seconds");
     // The last byte of one block, and the first of two others.
-    overwrite(&folder.path().join("a"), 4 * 8192 - 1, b"!");
-    overwrite(&folder.path().join("a"), 65536 + 8191, b"!!");
+    let file = folder.path().join("a");
+    let written = fs::read(&file).unwrap();
+    for (start, length) in [(4 * 8192 - 1, 1), (65536 + 8191, 2)] {
+        let other: Vec<u8> = written[start..start + length].iter().map(|byte| !byte).collect();
+        overwrite(&file, start as u64, &other);
+    }
     let ran = end(child);
     ran.exits(157).prints(&[
         "Corrupted data block for sd=sd1,lun=",
