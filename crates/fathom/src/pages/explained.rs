@@ -523,6 +523,11 @@ fn build_figures_table(observation: &Observation) -> Table {
     if columns.len() != 1 {
         columns.push(("all".into(), &observation.total));
     }
+    let has_completion = |flow: &IoStats| flow.user_latency().is_some_and(|latency| latency.completion.is_some());
+    let [median, p99, p999] = match columns.iter().any(|(_, flow)| has_completion(flow)) {
+        true => ["median (clat)", "p99 (clat)", "p99.9 (clat)"],
+        false => ["median", "p99", "p99.9"],
+    };
     type Value = fn(&IoStats) -> Option<String>;
     let rows: [(&str, Value); 9] = [
         ("operations", |flow| flow.operations.map(report::numbers::count)),
@@ -534,9 +539,9 @@ fn build_figures_table(observation: &Observation) -> Table {
             flow.bytes_per_sec.map(|bytes| throughput(bytes / f64::from(1 << 20)))
         }),
         ("mean", |flow| flow.user_latency()?.mean_ns.map(format_time)),
-        ("median", |flow| flow.user_latency()?.quantile(0.5).map(format_time)),
-        ("p99", |flow| flow.user_latency()?.quantile(0.99).map(format_time)),
-        ("p99.9", |flow| flow.user_latency()?.quantile(0.999).map(format_time)),
+        (median, |flow| flow.user_latency()?.quantile(0.5).map(format_time)),
+        (p99, |flow| flow.user_latency()?.quantile(0.99).map(format_time)),
+        (p999, |flow| flow.user_latency()?.quantile(0.999).map(format_time)),
         ("slowest (one operation)", |flow| {
             flow.user_latency()?.max_ns.map(format_time)
         }),
