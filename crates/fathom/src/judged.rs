@@ -78,6 +78,7 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> JudgedJobs {
                 intervals: &job.histograms,
                 findings: &findings,
                 interrupted: results.interrupted,
+                enforced: &verdict::enforced_limits(results, step, number),
                 ..Context::default()
             };
             let observation = Observation::from_results(results, step, number);

@@ -153,6 +153,9 @@ impl Case<'_> {
         match clause.metric {
             Metric::Iops | Metric::Throughput => {
                 let target = self.target_iops(clause)?;
+                if self.enforced_limit(clause).is_some() {
+                    return self.doubt_requested_rate(target);
+                }
                 let stall = || self.doubt_stall_of_rate(clause, target);
                 self.doubt_missed_rate(clause, target).or_else(stall)
             }

@@ -321,6 +321,9 @@ impl Case<'_> {
             };
             text += &format!("; {side} it in {missed} of {all} seconds");
         }
+        if outcome == Outcome::Fail {
+            text += &self.describe_enforced_limit(clause).unwrap_or_default();
+        }
         if outcome == Outcome::Fail
             && let Some(depth_search) = self
                 .context

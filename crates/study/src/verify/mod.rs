@@ -10,7 +10,9 @@ use analysis::caps::LimitLayer;
 use analysis::lint::is_on_array;
 use analysis::policies::{Bound, Burst, DEFAULT_LATENCY_SECS, Reach, ResolvedPolicy, Workload, compute_reach};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
-use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Machine, Outcome, UntestedFigure, Verdict, judge};
+use analysis::verdict::{
+    ClauseVerdict, Context, IssuedLoad, Machine, Outcome, UntestedFigure, Verdict, enforced_limits, judge,
+};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -403,6 +405,7 @@ impl Verification {
             latency_ns: self.promise.latency_ns,
             interrupted: results.interrupted,
             depth_search: search.depth_search(),
+            enforced: &enforced_limits(results, 0, 0),
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.suggest_more_targets(&verdict, results));
