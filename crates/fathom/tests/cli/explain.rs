@@ -561,3 +561,18 @@ fn weak_runs_do_not_pass() {
         judged(rule);
     }
 }
+
+/// With `time_based`, a job begins again after its size.
+#[test]
+fn a_job_file_ends_as_its_options_state() {
+    let folder = folder();
+    let job = folder.path().join("job.fio");
+    for (option, end) in [
+        ("", "(QD 1); 2 s or 16 MiB or 1 pass\n"),
+        ("time_based\n", "(QD 1); 2 s\n"),
+    ] {
+        let lines = format!("[r]\nfilename=r\nrw=randread\nsize=16m\nruntime=2\n{option}");
+        fs::write(&job, lines).unwrap();
+        fathom(&["explain", text(&job)]).expect(0, &[end]);
+    }
+}
