@@ -411,26 +411,29 @@ fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
             false => "What limits it".into(),
         },
         sentence: format_sentence(&load.diagnosis.sentence),
-        advice: {
-            // `verify` has another name for the order.
-            let words = format_load_arguments(&load.observation);
-            let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
-            let depth = load.observation.load.depth;
-            let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
-            let advice = load.diagnosis.advice.iter();
-            let run = words
-                .as_ref()
-                .map(|words| format!("`fathom run --target {words}{depth} --confirm`"));
-            let with_run = |advice: String| match &run {
-                Some(run) => advice.replace("`fathom run --confirm`", run),
-                None => advice,
-            };
-            advice
-                .map(|advice| with_run(complete_sweep(advice, words.as_deref())))
-                .map(|advice| permit_writes(&advice, &load.observation))
-                .collect()
-        },
+        advice: complete_advice(load),
     }
+}
+
+/// The advice of the diagnosis, with the target and the load in its commands.
+pub fn complete_advice(load: &ExplainedLoad) -> Vec<String> {
+    // `verify` has another name for the order.
+    let words = format_load_arguments(&load.observation);
+    let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
+    let depth = load.observation.load.depth;
+    let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
+    let advice = load.diagnosis.advice.iter();
+    let run = words
+        .as_ref()
+        .map(|words| format!("`fathom run --target {words}{depth} --confirm`"));
+    let with_run = |advice: String| match &run {
+        Some(run) => advice.replace("`fathom run --confirm`", run),
+        None => advice,
+    };
+    advice
+        .map(|advice| with_run(complete_sweep(advice, words.as_deref())))
+        .map(|advice| permit_writes(&advice, &load.observation))
+        .collect()
 }
 
 fn build_tiles(observation: &Observation) -> Vec<Tile> {

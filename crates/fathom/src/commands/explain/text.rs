@@ -10,7 +10,7 @@ use report::{diagnosis, formats, numbers};
 use study::explain::{ExplainedLoad, Explanation};
 use study::verify::headline;
 
-use crate::screen;
+use crate::{pages, screen};
 
 pub(super) fn render(explanation: &Explanation) -> String {
     let source = &explanation.source;
@@ -198,8 +198,8 @@ fn format_diagnosis(load: &ExplainedLoad) -> String {
     }
     let mut text = String::from("\n  What limited it\n");
     text += &screen::wrap_paragraph(&diagnosis.sentence);
-    for advice in &diagnosis.advice {
-        text += &screen::wrap_paragraph(advice);
+    for advice in pages::complete_advice(load) {
+        text += &screen::wrap_paragraph(&advice);
     }
     text
 }
