@@ -28,7 +28,7 @@ use model::{Bytes, Direction, Nanos};
 pub use search::{Attempt, PROBE_TIME, PROBE_WARM_UP, SLOTS_MAX, Search, slots_max};
 pub use text::{
     NOT_TESTED, PARTLY_PROVEN, Paragraph, TestLength, count_proven, format_clauses, format_reach, format_report,
-    headline, headline_for, is_partly_proven,
+    headline, headline_for, is_partly_proven, verdict_word,
 };
 
 /// Length of the measured window of the short form.
