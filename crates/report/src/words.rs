@@ -180,8 +180,9 @@ pub fn load(job: &Job) -> String {
         DepthScope::PerStream | DepthScope::Shared { .. } | DepthScope::PerTarget { .. } => String::new(),
     };
     let operations = pluralize(operations, "operation");
+    let total = if scope == " each" { " in all" } else { "" };
     let load = format!(
-        "{workers}, up to {operations} in flight{scope} (QD {}){targets}",
+        "{workers}, up to {operations} in flight{scope} (QD {}{total}){targets}",
         job.depth()
     );
     match describe_total_rate(job) {
