@@ -48,7 +48,7 @@ impl Workspace {
 
 /// The operations are too small for the promised throughput.
 #[test]
-fn a_verdict_is_recorded_in_the_words_of_its_report() {
+fn a_verdict_is_recorded_as_its_report_names_it() {
     let workspace = Workspace::new();
     let device = "[simulated.disk]\nsize = \"8GiB\"\nservers = 128\nservice = \"1ms\"\n\
                   layer = [\"iops 6000\", \"bandwidth 100MB\"]\n";
