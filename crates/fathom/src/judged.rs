@@ -10,7 +10,7 @@ use model::results::Results;
 use report::junit::CaseOutcome;
 use report::{FORMATS, Summary};
 use study::suite::worst;
-use study::verify::{self, Paragraph, TestLength};
+use study::verify::{self, PARTLY_PROVEN, Paragraph, TestLength, verdict_word};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -78,6 +78,7 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> JudgedJobs {
                 intervals: &job.histograms,
                 findings: &findings,
                 interrupted: results.interrupted,
+                enforced: &verdict::enforced_limits(results, step, number),
                 ..Context::default()
             };
             let observation = Observation::from_results(results, step, number);
@@ -105,6 +106,15 @@ impl JudgedJobs {
                 .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
         };
         worst(self.jobs.iter().map(outcome_or_inconclusive))
+    }
+
+    /// Returns the word of the worst verdict.
+    pub fn word(&self) -> &'static str {
+        let mut verdicts = self.jobs.iter().filter_map(|job| job.verdict.as_ref());
+        match self.outcome() {
+            Outcome::Pass if verdicts.any(|verdict| verdict_word(verdict) == PARTLY_PROVEN) => PARTLY_PROVEN,
+            outcome => outcome.word(),
+        }
     }
 
     /// Formats the summary and the verdict as JSON.

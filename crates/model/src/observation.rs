@@ -184,6 +184,21 @@ pub struct Latency {
     pub quantiles: Vec<(f64, f64)>,
     /// The whole distribution, if known, which yields any quantile and its interval.
     pub histogram: Option<Histogram>,
+    /// The completion latency, if the quantiles are of it and the other figures are not.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub completion: Option<CompletionLatency>,
+}
+
+/// The time from the submission of operations to their completion, in nanoseconds (fio's clat).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CompletionLatency {
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Smallest value.
+    pub min_ns: f64,
+    /// Largest value.
+    pub max_ns: f64,
 }
 
 impl Latency {
@@ -197,6 +212,7 @@ impl Latency {
             max_ns: Some(histogram.max() as f64),
             quantiles: Vec::new(),
             histogram: Some(histogram.clone()),
+            completion: None,
         })
     }
 

@@ -180,8 +180,9 @@ pub fn load(job: &Job) -> String {
         DepthScope::PerStream | DepthScope::Shared { .. } | DepthScope::PerTarget { .. } => String::new(),
     };
     let operations = pluralize(operations, "operation");
+    let total = if scope == " each" { " in all" } else { "" };
     let load = format!(
-        "{workers}, up to {operations} in flight{scope} (QD {}){targets}",
+        "{workers}, up to {operations} in flight{scope} (QD {}{total}){targets}",
         job.depth()
     );
     match describe_total_rate(job) {
@@ -227,18 +228,19 @@ pub fn describe_phases(job: &Job) -> String {
     // A longer limit only bounds work that ends by itself.
     let is_shown = |time: &Nanos| !ends_by_itself || *time < MAX_SHOWN_LIMIT;
     ends.extend(stop.after_ns.filter(is_shown).map(|time| time.to_string()));
-    ends.extend(
-        stop.operations
-            .map(|operations| pluralize(operations * job.workers.len() as u64, "operation")),
-    );
-    ends.extend(
-        stop.bytes
-            .map(|bytes| Bytes(bytes.0 * job.workers.len() as u64).to_string()),
-    );
-    ends.extend(
-        stop.passes
-            .map(|passes| pluralize(u64::from(passes), "pass").replace("passs", "passes")),
-    );
+    // Otherwise these amounts begin again until the time is over.
+    if !stop.repeat_until_time || stop.after_ns.is_none() {
+        let workers = job.workers.len() as u64;
+        ends.extend(
+            stop.operations
+                .map(|operations| pluralize(operations * workers, "operation")),
+        );
+        ends.extend(stop.bytes.map(|bytes| Bytes(bytes.0 * workers).to_string()));
+        ends.extend(
+            stop.passes
+                .map(|passes| pluralize(u64::from(passes), "pass").replace("passs", "passes")),
+        );
+    }
     let mut words = ends.join(" or ");
     if job.phases.warm_up_ns > Nanos(0) {
         words = format!("{words} after {} of warm-up", job.phases.warm_up_ns);

@@ -162,7 +162,7 @@ fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Op
     let (why, help) = match were_slots_taken(job) {
         Some(true) => (
             "every slot was in use when they were due; response times start at the due time",
-            "the target is the limit; find what it can do: `fathom sweep --over depth=1..64`",
+            "the target is the limit; find what it can do: `fathom sweep TARGET --over depth=1..64`",
         ),
         _ if observation.is_some_and(others_keep_processors_busy) => (
             "other programs kept the processors busy, so operations started late; response times start at the due time",

@@ -23,7 +23,7 @@ pub(crate) struct Bound {
     /// Measured use, in the same unit.
     pub(crate) used: f64,
     /// The rate of the whole load at which this limit is reached.
-    pub(super) allowed_iops: f64,
+    pub(crate) allowed_iops: f64,
     /// The jobs whose operations count.
     pub(crate) jobs: Vec<String>,
     pub(super) source: String,
@@ -49,7 +49,7 @@ impl Bound {
     }
 
     /// True if the limit was changed during the test.
-    pub(super) fn is_variable(&self) -> bool {
+    pub(crate) fn is_variable(&self) -> bool {
         self.kind == LayerKind::ControlGroup && self.limit.high > self.limit.low
     }
 

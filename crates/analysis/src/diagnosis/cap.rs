@@ -168,9 +168,8 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     match bound.kind {
         // A promised rate must stay.
         LayerKind::Application if input.context.question != Question::Limit => {}
-        LayerKind::Application => {
-            advice.push("remove the target rate to find the maximum: `fathom sweep --over depth=1..64`".to_owned())
-        }
+        LayerKind::Application => advice
+            .push("remove the target rate to find the maximum: `fathom sweep TARGET --over depth=1..64`".to_owned()),
         LayerKind::ControlGroup => {
             advice.push("raise or remove the limit of the control group, if this process is allowed more".into());
         }

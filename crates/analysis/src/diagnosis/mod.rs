@@ -164,7 +164,7 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             );
         }
         return Symptom::new(sentence + ": the rate still grows, but much less than the depth")
-            .with_advice("find the knee, which is near this depth: `fathom sweep --over depth=1..64`");
+            .with_advice("find the knee, which is near this depth: `fathom sweep TARGET --over depth=1..64`");
     }
     if let (Question::MissedLatency, Some(rate), Some(latency)) =
         (input.context.question, input.rate(), input.mean_latency())
@@ -175,7 +175,7 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             format_time(latency)
         );
         return Symptom::new(sentence).with_advice(
-            "find the load that this storage serves with a shorter latency: `fathom sweep --over depth=1..64`",
+            "find the load that this storage serves with a shorter latency: `fathom sweep TARGET --over depth=1..64`",
         );
     }
     let is_queue_full = input.is_queue_full();
@@ -187,7 +187,8 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
         _ => "these figures do not show what limited this load".into(),
     });
     if !input.may_repeat_deeper() {
-        return symptom.with_advice("see whether a deeper queue raises the rate: `fathom sweep --over depth=1..64`");
+        return symptom
+            .with_advice("see whether a deeper queue raises the rate: `fathom sweep TARGET --over depth=1..64`");
     }
     match is_queue_full {
         Some(true) => symptom.with_advice(

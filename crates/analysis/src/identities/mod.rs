@@ -103,7 +103,7 @@ mod samples {
                 min_ns: Some(2e5),
                 max_ns: Some(2e7),
                 quantiles: quantiles.to_vec(),
-                histogram: None,
+                ..Latency::default()
             }),
             ..IoStats::default()
         };

@@ -25,6 +25,9 @@ const MIN_STORAGE_SHARE: f64 = 0.9;
 pub(super) const MAX_DISTURBED_EXCESS: f64 = 0.1;
 /// Undisturbed seconds alone break a limit if they exceed it by this factor.
 const CLEAR_EXCESS_FACTOR: f64 = 2.0;
+/// Maximum mean submission time, as a share of the margin between a percentile of the completion
+/// latency and its limit.
+const MAX_SUBMISSION_SHARE: f64 = 0.1;
 /// Latencies are not trusted if more than this share of operations waited for a free slot.
 pub const MAX_BLOCKED_OPS: f64 = 0.01;
 /// Maximum shortfall of the rate below the promised one. With a larger shortfall, the latency does
@@ -94,8 +97,9 @@ impl From<SlotsNeeded> for Doubt {
 
 impl Case<'_> {
     /// Doubts a good figure that does not show that the clause is met.
-    pub(super) fn doubt_pass(&self, clause: &Clause) -> Option<Doubt> {
-        if let Some(doubt) = self.doubt_io_source() {
+    pub(super) fn doubt_pass(&self, clause: &Clause, value: f64) -> Option<Doubt> {
+        let doubt = self.doubt_io_source();
+        if let Some(doubt) = doubt.or_else(|| self.doubt_completion_percentile(clause, value)) {
             return Some(doubt);
         }
         match clause.metric {
@@ -118,11 +122,40 @@ impl Case<'_> {
         }
     }
 
+    /// True if the percentile of a clause is of the completion latency only.
+    pub(super) fn is_of_completion(&self, clause: &Clause) -> bool {
+        self.submission_ns(clause).is_some()
+    }
+
+    /// Mean time to submit an operation, which the percentile of a clause excludes.
+    fn submission_ns(&self, clause: &Clause) -> Option<f64> {
+        matches!(clause.metric, Metric::Quantile { .. }).then_some(())?;
+        let latency = estimate::direction_flow(self.observation, clause.direction)?.user_latency()?;
+        Some((latency.mean_ns? - latency.completion?.mean_ns).max(0.0))
+    }
+
+    /// Doubts a percentile of the completion latency if submissions took much of the margin below
+    /// the limit.
+    fn doubt_completion_percentile(&self, clause: &Clause, value: f64) -> Option<Doubt> {
+        let submission = self.submission_ns(clause)?;
+        (submission > MAX_SUBMISSION_SHARE * (clause.target - value)).then(|| {
+            let why = format!(
+                "clat excludes the submission, which took {} on average",
+                Metric::Mean.show(submission)
+            );
+            Doubt::new(Cause::Absent, why)
+                .with_action("repeat with lat_percentiles=1, so that fio reports percentiles of lat".into())
+        })
+    }
+
     /// Doubts a bad figure that does not show that the clause is broken.
     pub(super) fn doubt_fail(&self, clause: &Clause) -> Option<Doubt> {
         match clause.metric {
             Metric::Iops | Metric::Throughput => {
                 let target = self.target_iops(clause)?;
+                if self.enforced_limit(clause).is_some() {
+                    return self.doubt_requested_rate(target);
+                }
                 let stall = || self.doubt_stall_of_rate(clause, target);
                 self.doubt_missed_rate(clause, target).or_else(stall)
             }

@@ -228,7 +228,7 @@ impl Case<'_> {
             _ => Outcome::Inconclusive,
         };
         let doubt = match outcome {
-            Outcome::Pass => test_doubt.or_else(|| self.doubt_pass(clause)),
+            Outcome::Pass => test_doubt.or_else(|| self.doubt_pass(clause, estimate.value)),
             Outcome::Fail => test_doubt.or_else(|| self.doubt_fail(clause)),
             // A longer run does not repair a failed test.
             Outcome::Inconclusive | Outcome::Consistent => find_test_failure(reasons)
@@ -263,6 +263,11 @@ impl Case<'_> {
                     .unwrap_or_else(|| self.describe_outcome(clause, estimate, outcome)),
                 self.action_after_failure(clause, shortfall),
             ),
+        };
+        let figure = format_with_unit(clause, estimate.value);
+        let reason = match reason.strip_prefix(&*figure) {
+            Some(rest) if self.is_of_completion(clause) => format!("{figure} (clat){rest}"),
+            _ => reason,
         };
         let limitation = (outcome == Outcome::Pass)
             .then(|| self.describe_dead_time(clause))
@@ -315,6 +320,9 @@ impl Case<'_> {
                 Side::AtMost => "above",
             };
             text += &format!("; {side} it in {missed} of {all} seconds");
+        }
+        if outcome == Outcome::Fail {
+            text += &self.describe_enforced_limit(clause).unwrap_or_default();
         }
         if outcome == Outcome::Fail
             && let Some(depth_search) = self

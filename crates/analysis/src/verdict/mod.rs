@@ -19,6 +19,7 @@ use model::observation::Observation;
 use model::results::IntervalHistogram;
 use serde::Serialize;
 
+use crate::caps::LimitLayer;
 use crate::policies::{Burst, Workload};
 use crate::requirement::Clause;
 
@@ -30,7 +31,7 @@ pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 pub use load::list_doubts;
-pub use shortfall::{Shortfall, list_other_programs, name_other_programs};
+pub use shortfall::{Shortfall, enforced_limits, list_other_programs, name_other_programs};
 pub use wording::VerdictText;
 
 /// The verdict on a promise.
@@ -193,6 +194,8 @@ pub struct Context<'a> {
     pub interrupted: bool,
     /// The search for a sufficient depth, if there was one.
     pub depth_search: Option<&'a DepthSearch>,
+    /// Limits that the system enforced on the load; see [`enforced_limits`].
+    pub enforced: &'a [LimitLayer],
 }
 
 /// A search for the depth at which a rate is reached.

@@ -5,13 +5,15 @@ use super::doubt::{MAX_DISTURBED_EXCESS, Undisturbed};
 use model::environment::is_kernel_thread;
 use model::finding::{Finding, OTHER_PROGRAMS};
 use model::observation::Observation;
+use model::results::Results;
 
 use super::estimate::{self, Estimate};
 use super::judgement::is_rate;
 use super::wording::{describe_shift, format_estimate, format_with_unit};
 use super::{Case, Cause};
 use crate::attribution::{self, Attribution, Fault, PROGRAMS};
-use crate::diagnosis::warm_up_beyond;
+use crate::caps::{LayerKind, LimitLayer};
+use crate::diagnosis::{Bound, bounds, cgroup_layers, warm_up_beyond};
 use crate::figures::three_digits;
 use crate::requirement::{Clause, Metric};
 use crate::shifts::Shift;
@@ -143,8 +145,37 @@ impl Case<'_> {
         format!(", also in the {secs:.0} undisturbed seconds ({figure})")
     }
 
+    /// A limit of the system that this load reached, and that is below the required rate. Other
+    /// programs do not explain the miss then.
+    pub(super) fn enforced_limit(&self, clause: &Clause) -> Option<Bound> {
+        let target = self.target_iops(clause).filter(|_| is_rate(clause))?;
+        let required = target * (1.0 - clause.tolerance);
+        let explains_miss = |bound: &Bound| {
+            bound.kind == LayerKind::ControlGroup
+                && bound.is_reached()
+                && !bound.is_variable()
+                && required > bound.allowed_iops
+        };
+        bounds(self.observation, &[], self.context.enforced)
+            .into_iter()
+            .find(explains_miss)
+    }
+
+    /// Names the limit of the system that explains a missed rate, after the figure.
+    pub(super) fn describe_enforced_limit(&self, clause: &Clause) -> Option<String> {
+        let bound = self.enforced_limit(clause)?;
+        let limit = match bound.unit() {
+            "IOPS" => format!("{} IOPS", Metric::Iops.show(bound.limit.high)),
+            _ => Metric::Throughput.show(bound.limit.high),
+        };
+        Some(format!("; the system allows only {limit}: {}", bound.layer))
+    }
+
     /// True if other programs disturbed the figure of a clause.
     fn is_disturbed(&self, clause: &Clause) -> bool {
+        if self.enforced_limit(clause).is_some() {
+            return false;
+        }
         let has_named_load = self
             .context
             .findings
@@ -181,6 +212,15 @@ impl Case<'_> {
             (Some(others), Cause::Spread | Cause::Stall | Cause::Samples) => format!("stop {others}, then {action}"),
             _ => action,
         }
+    }
+}
+
+/// The limits that the system enforced on a job. Empty for several hosts, each of which has its
+/// own.
+pub fn enforced_limits(results: &Results, step: usize, job: usize) -> Vec<LimitLayer> {
+    match results.hosts.len() {
+        1 => cgroup_layers(results, step, job),
+        _ => Vec::new(),
     }
 }
 

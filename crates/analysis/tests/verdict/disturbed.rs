@@ -1,5 +1,6 @@
 //! Verdicts on tests during which other programs used the processors or the device.
 
+use analysis::caps::{LayerKind, Limit, LimitLayer};
 use analysis::verdict::{Cause, Context, Outcome, Verdict, judge};
 use model::histogram::Histogram;
 use model::observation::{Latency, Observation, Second, SeriesPoint};
@@ -61,6 +62,29 @@ fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
         Cause::Others,
         "all 60 seconds missed the rate, 40 of them while other programs",
     );
+}
+
+/// The control group allows 3,000 operations per second, with or without other programs.
+#[test]
+fn a_limit_of_the_system_below_the_promise_fails_it_despite_other_programs() {
+    let verdict = |limit: f64| {
+        let mut observed = SeriesGenerator::new(3).observation(4000.0, 3000.0, 21.0, 60);
+        (observed.load.workers, observed.load.depth) = (Some(1), Some(128));
+        observed.seconds = (0..60).map(|number| full_second(number, number < 40)).collect();
+        let enforced = [LimitLayer {
+            name: "control group".into(),
+            kind: LayerKind::ControlGroup,
+            iops: Some(Limit::exactly(limit)),
+            ..LimitLayer::default()
+        }];
+        let context = Context::default().with(|context| context.enforced = &enforced);
+        judge(&clauses("iops>=4000"), &observed, &context)
+    };
+    let limited = verdict(3000.0);
+    assert_outcome(&limited, Outcome::Fail);
+    let reason = &limited.clauses[0].reason;
+    assert_contains(reason, "the system allows only 3000 IOPS: control group");
+    assert_inconclusive(&verdict(4000.0), Cause::Others, "all 60 seconds missed the rate");
 }
 
 /// A median beyond the limit was once INCONCLUSIVE because a fifth of the slow operations were

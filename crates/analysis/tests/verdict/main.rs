@@ -10,7 +10,7 @@ use analysis::verdict::{Cause, ClauseVerdict, Context, Outcome, Verdict, judge};
 use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
-use model::observation::{GeneratorCost, IoStats, Latency, Load, Observation, Second, SeriesPoint};
+use model::observation::{CompletionLatency, GeneratorCost, IoStats, Latency, Load, Observation, Second, SeriesPoint};
 use model::results::IntervalHistogram;
 use model::testing::assert_contains;
 use model::{Bytes, Nanos, PerDirection};
@@ -591,6 +591,33 @@ fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
     assert_inconclusive(&bare(1050.0), Cause::Spread, "too close to");
     assert_inconclusive(&bare(950.0), Cause::Spread, "too close to");
     assert_outcome(&bare(800.0), Outcome::Fail);
+}
+
+/// fio's clat excludes the submission, which takes all the time of an extending direct write.
+#[test]
+fn a_percentile_of_the_completion_latency_passes_only_if_submissions_are_short() {
+    let verdict = |mean_us: f64| {
+        let latency = Latency {
+            samples: Some(10_000),
+            mean_ns: Some(mean_us * 1e3),
+            min_ns: Some(43e3),
+            quantiles: vec![(0.4, 2.7e3), (0.5, 2.7e3), (0.6, 2.7e3)],
+            completion: Some(CompletionLatency::default().with(|completion| completion.mean_ns = 3e3)),
+            ..Latency::default()
+        };
+        let observation = Observation::default().with(|observation| observation.total.latency = Some(latency));
+        judge_alone("median<=40us", &observation)
+    };
+    let slow = verdict(151.0);
+    assert_inconclusive(
+        &slow,
+        Cause::Absent,
+        "clat excludes the submission, which took 148 us on average",
+    );
+    assert_contains(&slow.clauses[0].reason, "2.7 us (clat): 93 % below the limit");
+    let fast = verdict(4.0);
+    assert_outcome(&fast, Outcome::Pass);
+    assert_contains(&fast.clauses[0].reason, "2.7 us (clat): 93 % below the limit");
 }
 
 #[test]

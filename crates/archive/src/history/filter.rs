@@ -19,7 +19,7 @@ pub struct Filter {
     pub label: Option<String>,
     /// The command that created the entry.
     pub kind: Option<EntryKind>,
-    /// PASS, FAIL or INCONCLUSIVE.
+    /// PASS, which includes PARTLY PROVEN, FAIL or INCONCLUSIVE.
     pub verdict: Option<String>,
     /// Digest of the test: [`super::Entry::test`].
     pub test: Option<String>,
@@ -80,7 +80,8 @@ impl Filter {
         );
         let kind = self.kind.map(|kind| Box::new(kind.name()) as Box<dyn ToSql>);
         add("kind = ?", kind);
-        add("lower(verdict) = ?", text(&self.verdict));
+        let verdict = "lower(replace(verdict, 'PARTLY PROVEN', 'PASS')) = ?";
+        add(verdict, text(&self.verdict));
         let test = self.test.clone().map(|test| Box::new(test) as Box<dyn ToSql>);
         add("test = ?", test);
         add("started_unix_ns >= ?", number(self.since_unix_ns));

@@ -284,7 +284,7 @@ fn render_row(browse: &Browse, entry: &Entry) -> String {
         let tone = match cell.as_str() {
             "PASS" => " good",
             "FAIL" => " bad",
-            "INCONCLUSIVE" => " unsure",
+            "PARTLY PROVEN" | "INCONCLUSIVE" => " unsure",
             _ => "",
         };
         out += &format!(

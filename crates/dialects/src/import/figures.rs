@@ -286,7 +286,7 @@ impl Reader<'_> {
             min_ns: self.parse_value(table, "min", parse_latency),
             max_ns: self.parse_value(table, "max", parse_latency),
             quantiles,
-            histogram: None,
+            ..Latency::default()
         };
         let has_latency = latency.mean_ns.is_some() || latency.max_ns.is_some() || !latency.quantiles.is_empty();
         IoStats {

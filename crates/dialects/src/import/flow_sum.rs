@@ -1,7 +1,7 @@
 //! Sums flows that ran at the same time: adds counts and rates, weights means, pools deviations.
 //! Percentiles cannot be combined, so they are omitted.
 
-use model::observation::{IoStats, Latency};
+use model::observation::{CompletionLatency, IoStats, Latency};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 /// The sum of flows; `None` if there is none.
@@ -43,6 +43,7 @@ fn pool_latency(flows: &[&IoStats]) -> Option<Latency> {
     let samples = flows.iter().try_fold(0u64, |sum, flow| sum.checked_add(count(flow)?));
     let (mut weights, mut sum, mut squares) = (0.0, 0.0, Some(0.0));
     let (mut min_ns, mut max_ns): (Option<f64>, Option<f64>) = (None, None);
+    let mut completions = Vec::new();
     for flow in flows {
         let latency = flow.latency.as_ref()?;
         // Without counts, the rates are in the same proportion.
@@ -55,6 +56,7 @@ fn pool_latency(flows: &[&IoStats]) -> Option<Latency> {
             .map(|(squares, deviation)| squares + weight * (deviation * deviation + mean * mean));
         min_ns = choose_known(min_ns, latency.min_ns, f64::min);
         max_ns = choose_known(max_ns, latency.max_ns, f64::max);
+        completions.extend(latency.completion.map(|completion| (weight, completion)));
     }
     let mean = sum / weights;
     (weights > 0.0).then(|| Latency {
@@ -63,9 +65,17 @@ fn pool_latency(flows: &[&IoStats]) -> Option<Latency> {
         deviation_ns: squares.map(|squares| (squares / weights - mean * mean).max(0.0).sqrt()),
         min_ns,
         max_ns,
-        quantiles: Vec::new(),
-        histogram: None,
+        completion: (completions.len() == flows.len()).then(|| pool_completions(&completions, weights)),
+        ..Latency::default()
     })
+}
+
+fn pool_completions(parts: &[(f64, CompletionLatency)], weights: f64) -> CompletionLatency {
+    CompletionLatency {
+        mean_ns: parts.iter().map(|(weight, part)| weight * part.mean_ns).sum::<f64>() / weights,
+        min_ns: parts.iter().map(|(_, part)| part.min_ns).fold(f64::INFINITY, f64::min),
+        max_ns: parts.iter().map(|(_, part)| part.max_ns).fold(0.0, f64::max),
+    }
 }
 
 fn choose_known(a: Option<f64>, b: Option<f64>, choose: fn(f64, f64) -> f64) -> Option<f64> {

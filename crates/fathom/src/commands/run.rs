@@ -191,8 +191,7 @@ fn write_outputs(args: &Args, outputs: Outputs, results: &Results, clauses: &[Cl
         false => String::new(),
     };
     let written = outputs.finish_with(results, &[("text", &text), ("json", &json), (PAGE, &page)]);
-    let verdict = Some(judged.outcome().word());
-    args.output.record(EntryKind::Run, results, verdict);
+    args.output.record(EntryKind::Run, results, Some(judged.word()));
     written?;
     Ok(Exit::from_verdict(results, judged.outcome(), strict))
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::shell_word;
 use report::html::page::{Page, Tone, Verdict};
+use study::verify::PARTLY_PROVEN;
 
 use super::{compare, history as listed};
 use crate::exit::Exit;
@@ -185,6 +186,7 @@ fn saved_verdict(entry: &Entry, arguments: &[String]) -> Verdict {
     };
     let tone = match word {
         word if word == Outcome::Pass.word() => Tone::Good,
+        word if word == PARTLY_PROVEN => Tone::Partly,
         word if word == Outcome::Fail.word() => Tone::Bad,
         word if word == Outcome::Inconclusive.word() => Tone::Unsure,
         _ => Tone::Plain,

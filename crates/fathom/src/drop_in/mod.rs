@@ -92,7 +92,8 @@ pub fn requested_help(tool: Tool, arguments: &[String]) -> Option<&'static str> 
     let topic = match tool {
         Tool::Diskspd => "diskspd",
         Tool::Vdbench => "vdbench",
-        Tool::Fio | Tool::Iometer => return None,
+        Tool::Iometer => "iometer",
+        Tool::Fio => return None,
     };
     match arguments {
         [_, name, option] if name == topic && ["-h", "-help", "--help"].contains(&&**option) => Some(topic),

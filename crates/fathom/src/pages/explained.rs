@@ -411,26 +411,29 @@ fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
             false => "What limits it".into(),
         },
         sentence: format_sentence(&load.diagnosis.sentence),
-        advice: {
-            // `verify` has another name for the order.
-            let words = format_load_arguments(&load.observation);
-            let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
-            let depth = load.observation.load.depth;
-            let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
-            let advice = load.diagnosis.advice.iter();
-            let run = words
-                .as_ref()
-                .map(|words| format!("`fathom run --target {words}{depth} --confirm`"));
-            let with_run = |advice: String| match &run {
-                Some(run) => advice.replace("`fathom run --confirm`", run),
-                None => advice,
-            };
-            advice
-                .map(|advice| with_run(complete_sweep(advice, words.as_deref())))
-                .map(|advice| permit_writes(&advice, &load.observation))
-                .collect()
-        },
+        advice: complete_advice(load),
     }
+}
+
+/// The advice of the diagnosis, with the target and the load in its commands.
+pub fn complete_advice(load: &ExplainedLoad) -> Vec<String> {
+    // `verify` has another name for the order.
+    let words = format_load_arguments(&load.observation);
+    let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
+    let depth = load.observation.load.depth;
+    let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
+    let advice = load.diagnosis.advice.iter();
+    let run = words
+        .as_ref()
+        .map(|words| format!("`fathom run --target {words}{depth} --confirm`"));
+    let with_run = |advice: String| match &run {
+        Some(run) => advice.replace("`fathom run --confirm`", run),
+        None => advice,
+    };
+    advice
+        .map(|advice| with_run(complete_sweep(advice, words.as_deref())))
+        .map(|advice| permit_writes(&advice, &load.observation))
+        .collect()
 }
 
 fn build_tiles(observation: &Observation) -> Vec<Tile> {
@@ -523,6 +526,11 @@ fn build_figures_table(observation: &Observation) -> Table {
     if columns.len() != 1 {
         columns.push(("all".into(), &observation.total));
     }
+    let has_completion = |flow: &IoStats| flow.user_latency().is_some_and(|latency| latency.completion.is_some());
+    let [median, p99, p999] = match columns.iter().any(|(_, flow)| has_completion(flow)) {
+        true => ["median (clat)", "p99 (clat)", "p99.9 (clat)"],
+        false => ["median", "p99", "p99.9"],
+    };
     type Value = fn(&IoStats) -> Option<String>;
     let rows: [(&str, Value); 9] = [
         ("operations", |flow| flow.operations.map(report::numbers::count)),
@@ -534,9 +542,9 @@ fn build_figures_table(observation: &Observation) -> Table {
             flow.bytes_per_sec.map(|bytes| throughput(bytes / f64::from(1 << 20)))
         }),
         ("mean", |flow| flow.user_latency()?.mean_ns.map(format_time)),
-        ("median", |flow| flow.user_latency()?.quantile(0.5).map(format_time)),
-        ("p99", |flow| flow.user_latency()?.quantile(0.99).map(format_time)),
-        ("p99.9", |flow| flow.user_latency()?.quantile(0.999).map(format_time)),
+        (median, |flow| flow.user_latency()?.quantile(0.5).map(format_time)),
+        (p99, |flow| flow.user_latency()?.quantile(0.99).map(format_time)),
+        (p999, |flow| flow.user_latency()?.quantile(0.999).map(format_time)),
         ("slowest (one operation)", |flow| {
             flow.user_latency()?.max_ns.map(format_time)
         }),

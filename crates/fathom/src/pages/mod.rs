@@ -27,7 +27,7 @@ use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_part
 
 use crate::judged::JudgedJobs;
 
-pub use explained::build_page as explained;
+pub use explained::{build_page as explained, complete_advice};
 pub use rounds::build_page as rounds;
 pub use sides::{Sides, ab, ab_warnings, caveats, changes_table, compared, headline, next, ranking_table, warnings};
 pub use sweep::{build_page as sweep, csv as sweep_csv};

@@ -269,6 +269,7 @@ fn help_is_printed_for_the_modes_of_fathom() {
     for (tool, page, code, error) in [
         ("diskspd", "docs/diskspd.md", 3, "need to provide at least one filename"),
         ("vdbench", "docs/vdbench.md", 157, "Invalid execution parameter: '-h'"),
+        ("iometer", "docs/iometer.md", 1, "there is no switch -h"),
     ] {
         for option in ["-h", "--help"] {
             let help = fathom(&[tool, option]);

@@ -207,6 +207,20 @@ fn a_report_from_a_pipe_is_explained_as_json() {
     assert_eq!(load["observation"]["load"]["depth"], 32);
     assert!(load["little"]["in_flight"].as_f64().unwrap() > 0.0, "{load}");
     assert_eq!(load["percentiles"][12]["name"], "p99");
+    // All rows of the table are of the latency whose percentiles fio reports.
+    let explained = explain_stdin(&[], &report);
+    let lines = explained.expect(0, &["PCT-COMPLETION"]).out.lines();
+    let table: Vec<String> = lines.map(unwrap_lines).collect();
+    let start = table
+        .iter()
+        .position(|line| line == "clat read write all")
+        .expect("a table");
+    assert_eq!(table[start + 1], "min 932 ns 823 ns 823 ns");
+    assert!(
+        table[start + 2].starts_with("mean 82.5 us 86.5 us "),
+        "{}",
+        table[start + 2]
+    );
 }
 
 /// As after runs of fathom, they weaken the figures.
@@ -254,7 +268,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         &[
             ": meets iops &gt;= 3,000 and p99 &lt;= 3 ms in 3 s</title>",
             // The slower of reads and writes, which all operations together do not exceed.
-            "602 us (95 %: ",
+            "602 us (clat) (95 %: ",
             // The limit is drawn in the chart of percentiles.
             "</svg>required</li>",
         ],
@@ -545,5 +559,20 @@ fn weak_runs_do_not_pass() {
         assert_ne!(weak, whole);
         fs::write(&saved, weak).unwrap();
         judged(rule);
+    }
+}
+
+/// With `time_based`, a job begins again after its size.
+#[test]
+fn a_job_file_ends_as_its_options_state() {
+    let folder = folder();
+    let job = folder.path().join("job.fio");
+    for (option, end) in [
+        ("", "(QD 1); 2 s or 16 MiB or 1 pass\n"),
+        ("time_based\n", "(QD 1); 2 s\n"),
+    ] {
+        let lines = format!("[r]\nfilename=r\nrw=randread\nsize=16m\nruntime=2\n{option}");
+        fs::write(&job, lines).unwrap();
+        fathom(&["explain", text(&job)]).expect(0, &[end]);
     }
 }

@@ -46,6 +46,19 @@ impl Workspace {
     }
 }
 
+/// The operations are too small for the promised throughput.
+#[test]
+fn a_verdict_is_recorded_as_its_report_names_it() {
+    let workspace = Workspace::new();
+    let device = "[simulated.disk]\nsize = \"8GiB\"\nservers = 128\nservice = \"1ms\"\n\
+                  layer = [\"iops 6000\", \"bandwidth 100MB\"]\n";
+    fs::write(workspace.path("device.toml"), device).unwrap();
+    let policy = "--policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 --time 30s --warm-up 1s";
+    workspace.expect(&format!("verify device.toml -q {policy}"), 0, &["PARTLY PROVEN"]);
+    assert_eq!(workspace.entries()[0]["verdict"], "PARTLY PROVEN");
+    workspace.expect("history --verdict pass", 0, &["PARTLY PROVEN"]);
+}
+
 #[test]
 fn measured_results_are_recorded_and_shown_again() {
     let workspace = Workspace::new();

@@ -171,7 +171,8 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
             "  cpu      {cpu_time} per operation{parts}, {processors:.2} processors busy"
         )?;
     }
-    if total.operations > 0 && job.engine != EngineKind::Null {
+    // Synchronous engines do not measure the submission.
+    if total.submission_mean_ns > 0.0 && job.engine != EngineKind::Null {
         let (submission, completion) = (
             format_time(total.submission_mean_ns),
             format_time(total.completion_mean_ns),

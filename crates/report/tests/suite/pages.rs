@@ -483,7 +483,7 @@ fn a_judged_result_is_repeated_and_judged_again() {
 fn an_untested_figure_and_a_judged_percentile_are_shown() {
     let mut results = results("mixed");
     results.plan.origin.arguments = words("fathom verify d.toml --report a.html");
-    let help = "the target is the limit; find what it can do: `fathom sweep --over depth=1..64`";
+    let help = "the target is the limit; find what it can do: `fathom sweep TARGET --over depth=1..64`";
     results.findings = vec![Finding::new("SCHED-LAG", Severity::Note, "late").help(help)];
     let context = PageContext {
         verdict: Verdict {
@@ -612,7 +612,7 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
         ..Default::default()
     }];
     let advice = Finding::new("SCHED-LAG", Severity::Note, "35306 operations came late");
-    results.findings = vec![advice.help("find out with `fathom sweep --over depth=1..64` what it can do")];
+    results.findings = vec![advice.help("find out with `fathom sweep TARGET --over depth=1..64` what it can do")];
     let clause = |promised: &str, line: Line| Clause {
         promised: promised.into(),
         word: "PASS".into(),

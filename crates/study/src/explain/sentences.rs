@@ -12,6 +12,8 @@ use crate::numbers::{format_number, format_throughput, format_time};
 const IDLE_BELOW: f64 = 0.7;
 /// A rate counts as reached from this share of the requested rate on.
 const REACHED_SHARE: f64 = 0.97;
+/// Reports round the operations in flight to one decimal.
+const STATED_ROUNDING: f64 = 0.05;
 
 /// All sentences about a load.
 pub(super) fn describe(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
@@ -167,7 +169,11 @@ fn describe_in_flight(load: &Observation, estimate: &QueueFill) -> String {
         estimate.in_flight
     );
     let (Some(depth), Some(share)) = (estimate.depth, estimate.share) else {
-        let stated = load.stated.in_flight;
+        // Response times of a paced load may include waits before the submission, which the stated
+        // figure excludes.
+        let is_same_figure =
+            |stated: &f64| load.load.closed_loop != Some(false) || stated + STATED_ROUNDING >= estimate.in_flight;
+        let stated = load.stated.in_flight.filter(is_same_figure);
         let stated = stated.map_or_else(String::new, |stated| format!(" (the report states {stated:.1})"));
         return format!("{law}{stated}; the result does not state the queue depth.");
     };
@@ -395,6 +401,12 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("the result does not state the queue depth"), "{text}");
+        for (stated, is_shown) in [(3.4, true), (1.7, false)] {
+            let mut paced = load.clone();
+            (paced.load.closed_loop, paced.stated.in_flight) = (Some(false), Some(stated));
+            let text = describe(&paced, &[]).join(" ");
+            assert_eq!(text.contains("the report states"), is_shown, "{text}");
+        }
         let mut full = Observation {
             total: flow(32_015.0, 2e6),
             ..Observation::default()

@@ -10,7 +10,9 @@ use analysis::caps::LimitLayer;
 use analysis::lint::is_on_array;
 use analysis::policies::{Bound, Burst, DEFAULT_LATENCY_SECS, Reach, ResolvedPolicy, Workload, compute_reach};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
-use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Machine, Outcome, UntestedFigure, Verdict, judge};
+use analysis::verdict::{
+    ClauseVerdict, Context, IssuedLoad, Machine, Outcome, UntestedFigure, Verdict, enforced_limits, judge,
+};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -26,7 +28,7 @@ use model::{Bytes, Direction, Nanos};
 pub use search::{Attempt, PROBE_TIME, PROBE_WARM_UP, SLOTS_MAX, Search, slots_max};
 pub use text::{
     NOT_TESTED, PARTLY_PROVEN, Paragraph, TestLength, count_proven, format_clauses, format_reach, format_report,
-    headline, headline_for, is_partly_proven,
+    headline, headline_for, is_partly_proven, verdict_word,
 };
 
 /// Length of the measured window of the short form.
@@ -403,6 +405,7 @@ impl Verification {
             latency_ns: self.promise.latency_ns,
             interrupted: results.interrupted,
             depth_search: search.depth_search(),
+            enforced: &enforced_limits(results, 0, 0),
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.suggest_more_targets(&verdict, results));

@@ -141,6 +141,14 @@ pub fn is_partly_proven(clauses: &[ClauseVerdict], untested: Option<&UntestedFig
     untested.is_some() || clauses.iter().any(|judged| judged.outcome == Outcome::Inconclusive)
 }
 
+/// The word of a verdict, which is PARTLY PROVEN for a PASS that leaves such promises open.
+pub fn verdict_word(verdict: &Verdict) -> &'static str {
+    match verdict.outcome {
+        Outcome::Pass if is_partly_proven(&verdict.clauses, verdict.untested.as_ref()) => PARTLY_PROVEN,
+        outcome => outcome.word(),
+    }
+}
+
 /// How many of the promises a PASS proves: `2 of 4 promises proven`; `None` if it proves all.
 pub fn count_proven(clauses: &[ClauseVerdict], untested: Option<&UntestedFigure>) -> Option<String> {
     let proven = clauses.iter().filter(|judged| judged.outcome == Outcome::Pass).count();

@@ -236,7 +236,7 @@ fn advice_keeps_the_promised_rate() {
     let found = judged(&load, Question::MissedLatency);
     assert_eq!(found.answer, Answer::Undetermined);
     assert!(found.sentence.contains("took 32 ms"), "{}", found.sentence);
-    assert_contains(&found.advice[0], "`fathom sweep --over depth=1..64`");
+    assert_contains(&found.advice[0], "`fathom sweep TARGET --over depth=1..64`");
     load.load.rate_iops = Some(1005.0);
     assert_eq!(judged(&load, Question::MissedLatency).answer, Answer::Undetermined);
 }

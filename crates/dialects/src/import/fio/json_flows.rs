@@ -1,6 +1,6 @@
 //! Reads directions, latencies and devices from fio's JSON.
 
-use model::observation::{DeviceView, IoStats, Latency};
+use model::observation::{CompletionLatency, DeviceView, IoStats, Latency};
 use model::{Bytes, Nanos, PerDirection};
 use serde_json::Value;
 
@@ -43,6 +43,14 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
     let own_quantiles = main.map(read_quantiles).filter(|quantiles| !quantiles.is_empty());
     let borrowed = own_quantiles.is_none() && measured_total.is_some();
     let quantiles = own_quantiles.unwrap_or_else(|| measured_completion.map(read_quantiles).unwrap_or_default());
+    let read_completion = |latency: &Value| {
+        Some(CompletionLatency {
+            mean_ns: get_number(latency, "mean")?,
+            min_ns: get_number(latency, "min")?,
+            max_ns: get_number(latency, "max")?,
+        })
+    };
+    let of_quantiles = measured_completion.filter(|_| borrowed && !quantiles.is_empty());
     let runtime = parse_milliseconds(value, "runtime").filter(|time| time.0 > 0);
     Some(DirectionResult {
         completion_percentiles: (borrowed || measured_total.is_none()) && !quantiles.is_empty(),
@@ -62,7 +70,8 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
                 min_ns: get_number(main, "min"),
                 max_ns: get_number(main, "max"),
                 quantiles,
-                histogram: None,
+                completion: of_quantiles.and_then(read_completion),
+                ..Latency::default()
             }),
             ..IoStats::default()
         },

@@ -2,7 +2,7 @@
 //! or the mix, so these remain unknown.
 
 use model::finding::Finding;
-use model::observation::{Concurrency, IoStats, Latency, Load, Observation};
+use model::observation::{CompletionLatency, Concurrency, IoStats, Latency, Load, Observation};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::normal_lines::{
@@ -182,6 +182,11 @@ impl Reader {
 }
 
 impl Part {
+    /// True if the percentiles are of the completion latency, but the mean is of the total latency.
+    fn has_completion_percentiles(&self) -> bool {
+        !self.are_total_percentiles && self.total.is_some() && !self.percentiles.is_empty()
+    }
+
     fn read_line(&mut self, line: &str, unit: &mut Option<f64>) -> Result<(), &'static str> {
         if let Some(latency_line) = parse_latency(line) {
             let latency_line = latency_line?;
@@ -241,7 +246,15 @@ impl Entry {
                 min_ns: Some(line.min_ns),
                 max_ns: Some(line.max_ns),
                 quantiles: part.percentiles.clone(),
-                histogram: None,
+                completion: part
+                    .completion
+                    .filter(|_| part.has_completion_percentiles())
+                    .map(|line| CompletionLatency {
+                        mean_ns: line.mean_ns,
+                        min_ns: line.min_ns,
+                        max_ns: line.max_ns,
+                    }),
+                ..Latency::default()
             }),
             ..IoStats::default()
         })
@@ -249,9 +262,7 @@ impl Entry {
 
     fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let borrowed =
-            |part: &Part| !part.are_total_percentiles && part.total.is_some() && !part.percentiles.is_empty();
-        if self.parts.iter().flatten().any(borrowed) {
+        if self.parts.iter().flatten().any(Part::has_completion_percentiles) {
             findings.push(completion_percentiles_finding(&self.head.name));
         }
         findings.extend(failed_job_finding(&self.head.name, self.head.error));

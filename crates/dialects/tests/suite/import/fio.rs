@@ -60,6 +60,10 @@ fn grouped_clones_are_one_load_with_their_total_depth() {
         "the total latency, not the completion latency"
     );
     assert_eq!(latency.quantile(0.999), Some(1_613_824.0));
+    let completion = latency.completion.expect("the percentiles are of clat");
+    assert_eq!((completion.mean_ns, completion.min_ns), (82_454.474762, 932.0));
+    let all = load.total.latency.as_ref().and_then(|latency| latency.completion);
+    assert_eq!(all.map(|all| all.min_ns), Some(823.0), "of reads and writes");
     assert_eq!(
         read.iops_deviation,
         Some(4.0 * 1.481773),
@@ -89,6 +93,8 @@ fn the_normal_report_is_read_without_guessing_more() {
     assert_eq!(latency.mean_ns, Some(1_323_180.0));
     assert_eq!(latency.max_ns, Some(85_754_000.0));
     assert_eq!(latency.quantile(0.99), Some(45_876_000.0));
+    let completion = latency.completion.expect("the percentiles are of clat");
+    assert_eq!((completion.mean_ns, completion.min_ns), (1_312_449.61, 1202.0));
     assert_eq!(load.total.iops_deviation, Some(4.0 * 18.38 + 4.0 * 8.28));
 }
 

@@ -10,7 +10,7 @@ use report::{diagnosis, formats, numbers};
 use study::explain::{ExplainedLoad, Explanation};
 use study::verify::headline;
 
-use crate::screen;
+use crate::{pages, screen};
 
 pub(super) fn render(explanation: &Explanation) -> String {
     let source = &explanation.source;
@@ -91,7 +91,11 @@ fn format_percentiles(load: &ExplainedLoad) -> String {
             .map(|value| value.map_or_else(|| "-".into(), numbers::format_time));
         some.then(|| (name.to_owned(), cells.collect::<Vec<String>>()))
     };
-    rows.extend(plain("min", edge(|latency| latency.min_ns)));
+    rows.extend(plain(
+        "min",
+        edge(|latency| latency.completion.map_or(latency.min_ns, |part| Some(part.min_ns))),
+    ));
+    rows.extend(plain("mean", edge(|latency| Some(latency.completion?.mean_ns))));
     for row in &load.percentiles {
         let values = [row.read, row.write, row.total];
         let values = if mixed { &values[..] } else { &values[2..] };
@@ -103,8 +107,13 @@ fn format_percentiles(load: &ExplainedLoad) -> String {
     if load.percentiles.is_empty() {
         return String::new();
     }
-    rows.extend(plain("max", edge(|latency| latency.max_ns)));
-    let mut text = format!("\n  {:<12}", "latency");
+    rows.extend(plain(
+        "max",
+        edge(|latency| latency.completion.map_or(latency.max_ns, |part| Some(part.max_ns))),
+    ));
+    // The percentiles of fio are usually of the completion latency, so the other rows are as well.
+    let is_completion = rows.iter().any(|(name, _)| name == "mean");
+    let mut text = format!("\n  {:<12}", if is_completion { "clat" } else { "latency" });
     for title in titles {
         text += &format!("{title:>12}");
     }
@@ -189,8 +198,8 @@ fn format_diagnosis(load: &ExplainedLoad) -> String {
     }
     let mut text = String::from("\n  What limited it\n");
     text += &screen::wrap_paragraph(&diagnosis.sentence);
-    for advice in &diagnosis.advice {
-        text += &screen::wrap_paragraph(advice);
+    for advice in pages::complete_advice(load) {
+        text += &screen::wrap_paragraph(&advice);
     }
     text
 }

@@ -266,7 +266,7 @@ impl SuiteRunner<'_> {
                     workload.failure = None;
                 }
                 let name = format!("{}: {}", self.suite, ready.name);
-                let verdict = workload.verdict.as_ref().map(|verdict| verdict.outcome.word());
+                let verdict = workload.verdict.as_ref().map(study::verify::verdict_word);
                 history::record(
                     &self.args.study.measure,
                     self.args.study.save.as_ref(),

@@ -100,8 +100,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         false => String::new(),
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
-    let word = Some(verified.verdict.outcome.word());
-    args.output.record(EntryKind::Verify, &results, word);
+    let word = study::verify::verdict_word(&verified.verdict);
+    args.output.record(EntryKind::Verify, &results, Some(word));
     written?;
     if let Some(path) = &args.junit {
         let document = junit::document(&report::junit_suite(&verified, &started, &text));

@@ -52,7 +52,7 @@ pub fn run_command(results: &Results, summary: &Summary) -> Option<String> {
 
 /// Adds the load to a `fathom sweep` command in advice, or removes the command without a load.
 pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
-    const SWEEP: &str = "`fathom sweep --over";
+    const SWEEP: &str = "`fathom sweep TARGET --over";
     match load {
         Some(load) => advice.replace(SWEEP, &format!("`fathom sweep {load} --report sweep.html --over")),
         None => advice.split(&format!(": {SWEEP}")).next().unwrap_or(advice).to_owned(),
