@@ -4,6 +4,7 @@
 use model::histogram::{Histogram, bucket_low};
 use model::observation::{IoStats, Latency, Observation, Unfinished};
 use model::results::IntervalHistogram;
+use model::seconds::IntervalFacts;
 use model::{Direction, Nanos, PerDirection};
 
 use super::Case;
@@ -34,11 +35,19 @@ pub(super) fn count_unfinished(
             last.latency[direction].get_or_insert_default().merge(ages);
         }
     }
-    // The storage had them in the last second, so a wait of the program does not explain it.
+    let held = all.n().min(observation.load.depth.unwrap_or(u64::MAX));
     if let Some(last) = observation.seconds.last_mut() {
-        last.facts.service_ns += observation.unfinished.in_flight_ns;
+        add_to_service(&mut last.facts, held, observation.unfinished.in_flight_ns);
     }
     Some((observation, intervals))
+}
+
+/// Includes operations that the storage held when the last second ended in its mean service time,
+/// because a second without completions would blame the program for every wait.
+fn add_to_service(facts: &mut IntervalFacts, held: u64, held_ns: Nanos) {
+    let service = (facts.service_ns + held_ns).0 as f64 / (facts.operations + held).max(1) as f64;
+    let service_ns = Nanos((service * facts.operations.max(1) as f64) as u64);
+    facts.service_ns = facts.service_ns.max(service_ns);
 }
 
 /// Ages above the mean latency of the direction. Younger operations show nothing.
