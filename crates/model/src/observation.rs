@@ -63,6 +63,21 @@ pub struct Observation {
     /// The loads that ran at the same time; absent if unknown.
     #[serde(rename = "at_once", default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
+    /// Operations that had not completed at the end of the measured window; other tools do not
+    /// report them.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub unfinished: Unfinished,
+}
+
+/// Operations that had not completed at the end of the measured window. No other figure of an
+/// [`Observation`] contains them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unfinished {
+    /// Their ages at the end, which are lower bounds of their latencies.
+    pub ages: PerDirection<Option<Histogram>>,
+    /// The time within the window that they were in flight, added up.
+    pub in_flight_ns: Nanos,
 }
 
 /// The loads that ran at the same time as one load.
@@ -350,6 +365,7 @@ impl Observation {
                 .as_ref()
                 .and_then(|results| summarize_direction(results, measured))
         });
+        let ages = directions.map(|results| results.as_ref().and_then(|results| results.unfinished.clone()));
         let total = sum_directions(directions);
         let usage = job_results.usage();
         let busiest = job_results.workers.iter().map(|worker| worker.usage.cpu().0).max();
@@ -386,6 +402,10 @@ impl Observation {
                 start_ns: planned_job.phases.start_delay.low_ns + planned_job.phases.warm_up_ns,
                 is_sum: false,
             }),
+            unfinished: Unfinished {
+                ages,
+                in_flight_ns: total.unfinished_ns,
+            },
         })
     }
 
@@ -417,9 +437,16 @@ impl Observation {
     }
 
     /// Average number of operations in flight by Little's law (1961): rate × mean latency. Absent
-    /// if either is.
+    /// if either is. Operations in flight at the end of the window count with their ages; they fill
+    /// the queue at most.
     pub fn in_flight(&self) -> Option<f64> {
-        Some(self.total.iops? * self.total.latency.as_ref()?.mean_ns? / 1e9)
+        let completed = self.total.iops? * self.total.latency.as_ref()?.mean_ns? / 1e9;
+        let unfinished_ns = self.unfinished.in_flight_ns;
+        let (Some(measured), Some(depth)) = (self.measured_ns, self.load.depth) else {
+            return Some(completed);
+        };
+        let all = completed + unfinished_ns.0 as f64 / measured.0.max(1) as f64;
+        Some(completed.max(all.min(depth as f64)))
     }
 
     /// Percentage of reads among the operations. Absent if directions are not distinguished.

@@ -4,6 +4,10 @@ use crate::draws::{Draws, Purpose};
 use crate::plan::{CatchUp, Process, Rate, RateProfile, RateUnit};
 use crate::units::Nanos;
 
+/// Overdue operations have at most this number of distinct ages, so that a long backlog takes no
+/// time.
+const MAX_AGES: u64 = 10_000;
+
 /// The state of a schedule. Due times are absolute: operations due during a stall keep their due
 /// times, so that their latency includes the wait (no coordinated omission).
 #[derive(Clone, Debug)]
@@ -52,9 +56,15 @@ impl Schedule {
     /// When the next operation is due.
     #[inline(always)]
     pub fn due(&self) -> Nanos {
+        self.due_with_profile(self.due)
+    }
+
+    /// When an operation is due that a constant rate would make due at `even`.
+    #[inline(always)]
+    fn due_with_profile(&self, even: Nanos) -> Nanos {
         match self.rate_profile.as_deref() {
-            None => self.due,
-            Some((start, profile)) => *start + stretch(profile, self.due.since(*start)),
+            None => even,
+            Some((start, profile)) => *start + stretch(profile, even.since(*start)),
         }
     }
 
@@ -123,12 +133,28 @@ impl Schedule {
             None => end,
             Some((start, profile)) => *start + shrink(profile, end.since(*start)),
         };
+        1 + (end.since(self.due).0 as f64 / self.mean_gap()) as u64
+    }
+
+    /// The ages at `end` of these operations, each with a number of operations that are at least as
+    /// old. Random gaps count with their mean.
+    pub fn overdue_ages(&self, end: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
+        let (count, gap) = (self.overdue(end), self.mean_gap());
+        let group = count.div_ceil(MAX_AGES).max(1);
+        (0..count.div_ceil(group)).map(move |index| {
+            let next = count.min((index + 1) * group);
+            let youngest = self.due + Nanos(((next - 1) as f64 * gap) as u64);
+            (end.since(self.due_with_profile(youngest)), next - index * group)
+        })
+    }
+
+    /// The mean time between operations at a constant rate, in nanoseconds.
+    fn mean_gap(&self) -> f64 {
         let units = match self.rate.unit {
             RateUnit::Operations => 1,
             RateUnit::Bytes => u64::from(self.last_length.max(1)),
         };
-        let gap = units as f64 * self.rate.per_ns.0 as f64 / self.rate.amount.max(1) as f64;
-        1 + (end.since(self.due).0 as f64 / gap.max(1e-9)) as u64
+        (units as f64 * self.rate.per_ns.0 as f64 / self.rate.amount.max(1) as f64).max(1e-9)
     }
 }
 
@@ -302,5 +328,26 @@ mod tests {
         assert_eq!(schedule.dropped(), 90);
         assert_eq!(schedule.overdue(Nanos::millis(100)), 11);
         assert_eq!(schedule.overdue(Nanos::millis(90)), 0);
+    }
+
+    #[test]
+    fn overdue_operations_have_the_ages_of_their_due_times() {
+        let mut draws = GeneratorChoice::Native { seed: 1 }.start();
+        let mut ages = |iops: u64, end: Nanos| {
+            let schedule = Schedule::new(Rate::iops(iops), Nanos(0), Purpose::GapRead, &mut draws);
+            schedule.overdue_ages(end).collect::<Vec<_>>()
+        };
+        let aged = |micros: u64| (Nanos::micros(micros), 1_u64);
+        assert_eq!(ages(1000, Nanos::micros(2500)), [aged(2500), aged(1500), aged(500)]);
+        assert!(ages(1000, Nanos(0)).is_empty());
+        // Many are grouped; a group has the age of its youngest operation.
+        let many = ages(1_000_000, Nanos::secs(1));
+        assert_eq!(many.iter().map(|(_, count)| count).sum::<u64>(), 1_000_001);
+        assert!(many.len() <= 10_000, "{}", many.len());
+        assert!(
+            (Nanos::millis(999)..Nanos::secs(1)).contains(&many[0].0),
+            "{:?}",
+            many[0]
+        );
     }
 }

@@ -17,6 +17,7 @@ mod steadiness;
 mod support;
 mod target;
 mod totals;
+mod unfinished;
 
 #[cfg(test)]
 pub(crate) mod samples;
@@ -50,6 +51,7 @@ pub const CHECKS: &[Check] = &[
     outcome::NOT_HONOURED,
     totals::TOTALS,
     queue_depth::QUEUE_DEPTH,
+    unfinished::UNFINISHED,
     schedule::SCHEDULE,
     schedule::MIX,
     target::ALLOCATION,

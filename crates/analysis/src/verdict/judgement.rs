@@ -8,6 +8,7 @@ use super::census::Slump;
 use super::doubt::Doubt;
 use super::estimate::{self, Estimate, NoEstimate};
 use super::shortfall::name_other_programs;
+use super::unfinished::count_unfinished;
 use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Shortfall, Verdict};
 use crate::attribution::{self, Fault};
@@ -25,11 +26,29 @@ const MAX_CLOSE_WIDTH: f64 = 0.5;
 
 /// Judges every clause and the whole requirement.
 pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_>) -> Verdict {
-    let case = Case {
+    let completed = Case {
         clauses,
         observation,
         context,
     };
+    let Some((observation, intervals)) = count_unfinished(observation, context.intervals) else {
+        return judge_case(&completed);
+    };
+    let case = Case {
+        clauses,
+        observation: &observation,
+        context: &Context {
+            intervals: &intervals,
+            ..*context
+        },
+    };
+    let mut verdict = judge_case(&case);
+    verdict.notes.extend(case.describe_unfinished(&completed));
+    verdict
+}
+
+fn judge_case(case: &Case<'_>) -> Verdict {
+    let clauses = case.clauses;
     let reasons = case.reasons();
     let estimates: Vec<Result<Estimate, NoEstimate>> = clauses.iter().map(|clause| case.estimate(clause)).collect();
     let probabilities = |if_met: bool| {
@@ -145,7 +164,8 @@ impl Case<'_> {
         })
     }
 
-    fn estimate(&self, clause: &Clause) -> Result<Estimate, NoEstimate> {
+    /// The figure of a clause.
+    pub(super) fn estimate(&self, clause: &Clause) -> Result<Estimate, NoEstimate> {
         let (observation, direction) = (self.observation, clause.direction);
         if let Some(unknown) = estimate::not_issued(observation, direction) {
             return Err(unknown);

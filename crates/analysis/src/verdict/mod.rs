@@ -11,6 +11,7 @@ mod estimate;
 mod judgement;
 mod load;
 mod shortfall;
+mod unfinished;
 mod wording;
 
 use model::JsonSchema;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 mod disturbed;
+mod unfinished;
 
 use analysis::policies::{Burst, BurstUnit, Catalogue, Inputs, ResolvedPolicy};
 use analysis::requirement::{self, Clause};

@@ -268,6 +268,36 @@ fn one_stall_fails_a_tail_in_a_full_test_and_is_inconclusive_in_a_short_one() {
     }
 }
 
+/// Operations that the storage still holds when the window ends are slow too. Regression: PASS.
+#[test]
+fn a_stall_at_the_end_of_the_window_passes_no_latency() {
+    // The window ends at 301 s: 10,800 of 1,800,000 operations wait for up to 1.8 s.
+    let stall = "servers = 64\nservice = \"500us\"\niops-cap = 20000\nstall = \"299200ms 60s\"";
+    let full = |require: &str| on_device(stall, &format!("--rate 6000 --require {require} --time 300s"));
+    full("p99.9<=5ms").expect(1, &["FAIL          p99.9 <= 5 ms", "UNFINISHED"]);
+    full("mean<=1ms").expect(1, &["FAIL          mean <= 1 ms", "one stall of 1."]);
+    full("p99<=5ms").expect(0, &["PASS          p99 <= 5 ms"]);
+    // A stall of 0.2 s in a short test decides nothing.
+    let short = "servers = 64\nservice = \"500us\"\nstall = \"30800ms 60s\"";
+    for (clause, shown) in [("p99.9<=5ms", "p99.9 <= 5 ms"), ("mean<=1ms", "mean <= 1 ms")] {
+        let ran = on_device(short, &format!("--rate 4000 --require {clause} --time 30s"));
+        ran.expect(2, &[&format!("INCONCLUSIVE  {shown}"), "UNFINISHED"]);
+    }
+}
+
+/// Regression: the queue was reported as half-empty, and fathom as too slow.
+#[test]
+fn a_stall_at_the_end_of_a_closed_loop_fills_the_queue() {
+    let folder = folder();
+    let file = folder.path().join("job.toml");
+    let job = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 32\ntime = \"10s\"\nwarm-up = \"1s\"";
+    let device = "[simulated.disk]\nservers = 32\nservice = \"lognormal 600us 0.4\"\nstall = \"9s 60s\"";
+    fs::write(&file, format!("{job}\n{device}\n")).unwrap();
+    let ran = fathom(&["run", text(&file)]);
+    ran.expect(0, &["32.00 of 32 operations in flight on average", "UNFINISHED"]);
+    ran.out.assert_lacks(&["QD-NOT-ACHIEVED"]);
+}
+
 /// The verdict names the cause that was built into the device.
 #[test]
 fn a_change_in_the_window_is_named_as_the_cause() {

@@ -128,8 +128,8 @@ impl JobResults {
     }
 
     /// Average number of operations in flight in the measured window, by Little's law (1961): sum
-    /// of all latencies / time. Each worker counts with its own depth and window. `None` if nothing
-    /// was measured.
+    /// of all latencies / time. Operations in flight at the end count with their ages. Each worker
+    /// counts with its own depth and window. `None` if nothing was measured.
     pub fn in_flight(&self) -> Option<InFlight> {
         InFlight::from_workers(&self.workers)
     }
@@ -174,7 +174,8 @@ impl InFlight {
 
     /// The figures of some workers, as in [`JobResults::in_flight`].
     pub fn from_workers<'a>(workers: impl IntoIterator<Item = &'a WorkerResults>) -> Option<InFlight> {
-        let (mut latency, mut flushing, mut area, mut found) = (0.0, 0.0, 0.0, InFlight::default());
+        let (mut latency, mut unfinished, mut flushing, mut area) = (0.0, 0.0, 0.0, 0.0);
+        let mut found = InFlight::default();
         for worker in workers {
             area += f64::from(worker.slots) * (worker.measured_ns + worker.verified_ns).0 as f64;
             found.depth += u64::from(worker.slots);
@@ -183,12 +184,16 @@ impl InFlight {
             for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
                 let Some(direction) = direction else { continue };
                 latency += direction.total.sum() as f64;
+                unfinished += direction.unfinished_ns.0 as f64;
                 found.operations += direction.operations;
             }
         }
         if found.operations == 0 || area == 0.0 {
             return None;
         }
+        // Operations that began before the window already count with their whole latency, so the
+        // others fill the queue at most.
+        latency = f64::max(latency, f64::min(latency + unfinished, area));
         found.average = latency / area * found.depth as f64;
         found.flushing = flushing / area * found.depth as f64;
         Some(found)

@@ -7,7 +7,7 @@ use crate::direction::PerDirection;
 use crate::event::Counts;
 use crate::histogram::Histogram;
 use crate::plan::FileOperationKind;
-use crate::units::Bytes;
+use crate::units::{Bytes, Nanos};
 
 /// One stream of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,9 +85,21 @@ pub struct DirectionResults {
     /// Due → reaped, if paced.
     #[serde(default)]
     pub response: Option<Histogram>,
+    /// Ages, at the end of the window, of operations in flight or due but not issued: from due if
+    /// paced, otherwise from queued. No other figure contains them. Absent if none is older than
+    /// twice the mean latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<Histogram>,
+    /// The time within the window that they were in flight, added up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfinished_ns: Nanos,
     /// The same operations by I/O priority, if it varies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityResults>,
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos(0)
 }
 
 /// Operations of one direction with the same I/O priority.
@@ -128,12 +140,14 @@ impl DirectionResults {
         self.errors += other.errors;
         self.first_error = self.first_error.or(other.first_error);
         self.late += other.late;
+        self.unfinished_ns += other.unfinished_ns;
         self.submission.merge(&other.submission);
         self.completion.merge(&other.completion);
         self.total.merge(&other.total);
         for (mine, theirs) in [
             (&mut self.schedule_delay, &other.schedule_delay),
             (&mut self.response, &other.response),
+            (&mut self.unfinished, &other.unfinished),
         ] {
             match (mine.as_mut(), theirs) {
                 (Some(mine), Some(theirs)) => mine.merge(theirs),

@@ -125,6 +125,10 @@ impl LiveJob {
     }
 }
 
+/// Operations in flight at the end of the window are usually not older than this multiple of the
+/// mean latency.
+const USUAL_AGE: f64 = 2.0;
+
 fn worker_results(
     number: u32,
     outcome: &Option<WorkerOutcome>,
@@ -168,6 +172,15 @@ fn worker_results(
     for (stream, direction, count) in &ended.late {
         if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {
             direction.late += count;
+        }
+    }
+    for unfinished in &ended.unfinished {
+        let directions = &mut results.streams[unfinished.stream as usize].directions;
+        if let Some(direction) = &mut directions[unfinished.direction]
+            && unfinished.ages.max() as f64 > USUAL_AGE * direction.latency().mean()
+        {
+            direction.unfinished.get_or_insert_default().merge(&unfinished.ages);
+            direction.unfinished_ns += unfinished.in_flight;
         }
     }
     // With one operation at a time these are constant, so they are not counted during I/O.

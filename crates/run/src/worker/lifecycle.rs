@@ -14,6 +14,7 @@ use super::recorder::Grids;
 use super::setup::Assignment;
 use super::stream::Gate;
 use super::timeline::Timeline;
+use super::unfinished::{Unfinished, collect_unfinished};
 use super::{Features, Worker};
 
 /// The outcome of a worker, without the recorders it sent.
@@ -34,6 +35,8 @@ pub(crate) struct WorkerOutcome {
     /// Paced operations that were due but not issued in the measured window: stream, direction,
     /// count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
+    /// Operations that had not completed at the end of the measured window.
+    pub(crate) unfinished: Vec<Unfinished>,
     pub(crate) features: FeatureResults,
     pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
@@ -56,6 +59,7 @@ impl WorkerOutcome {
             slots: 0,
             map_bytes: 0,
             late: Vec::new(),
+            unfinished: Vec::new(),
             features: FeatureResults::default(),
             tolerated: Vec::new(),
             joined_rows: 0,
@@ -83,7 +87,7 @@ pub(super) struct Lifecycle {
 }
 
 /// The measured window of a worker.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct MeasuredWindow {
     start: Nanos,
     end: Nanos,
@@ -94,6 +98,7 @@ struct MeasuredWindow {
     epoch: u32,
     /// Stream, direction and number of due operations that were not issued.
     late: Vec<(u32, Direction, u64)>,
+    unfinished: Vec<Unfinished>,
 }
 
 /// A warm-up that ends after an amount of bytes.
@@ -163,6 +168,7 @@ impl Lifecycle {
         self.measured.usage = self.usage_so_far();
         io.recorder.usage = self.measured.usage;
         self.grids.finish(&mut io.recorder);
+        self.measured.unfinished = collect_unfinished(io, self.measured.start, at);
         for (number, stream) in io.streams.iter().enumerate() {
             if let Some(gate) = &stream.gate {
                 for (direction, count) in gate.count_late(at).iter() {
@@ -623,6 +629,7 @@ impl Worker<'_> {
             },
             map_bytes: context.map_bytes,
             late: lifecycle.measured.late,
+            unfinished: lifecycle.measured.unfinished,
             features,
             tolerated: io.errors.tolerated,
             joined_rows: lifecycle.grids.joined_rows(),

@@ -21,6 +21,7 @@ mod setup;
 mod slots;
 mod stream;
 mod timeline;
+mod unfinished;
 mod windows;
 
 use std::sync::Arc;
@@ -207,7 +208,9 @@ impl Worker<'_> {
             };
             let at = completion.at;
             if at >= self.io.boundary {
+                self.io.running = Some((index, start));
                 self.advance_phase(at);
+                self.io.running = None;
             }
             self.reap_one::<FEATURES>(index, start);
             (index, start) = (index + 1, at);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use engine::{Action, File, OpenOptions, sys};
 use model::content::Filler;
 use model::draws::{Draws, Purpose};
+use model::observation::requested_read_percent;
 use model::pace::Schedule;
 use model::plan::{FlushKind, Pacing, Stream, SyncRule, Think, ThinkCount};
 use model::sequence::{Operation, Sequence};
@@ -80,7 +81,8 @@ pub(crate) struct Gate {
 #[derive(Debug)]
 enum LivePacing {
     Unpaced,
-    Together(Schedule),
+    /// With the share of each direction.
+    Together(Schedule, PerDirection<f64>),
     /// The schedules, and a direction without one.
     PerDirection(PerDirection<Option<Schedule>>, Option<Direction>),
 }
@@ -111,7 +113,8 @@ impl Gate {
             Pacing::Unpaced => LivePacing::Unpaced,
             Pacing::Together { rate } => {
                 let schedule = Schedule::new(*rate, start, Purpose::GapRead, draws);
-                LivePacing::Together(schedule.with_rate_profile(start, stream.rate_profile.as_ref()))
+                let schedule = schedule.with_rate_profile(start, stream.rate_profile.as_ref());
+                LivePacing::Together(schedule, direction_shares(stream))
             }
             Pacing::PerDirection { rates } => {
                 let schedules = PerDirection::from_fn(|direction| {
@@ -141,7 +144,7 @@ impl Gate {
     /// The due time of the next operation, if one schedule decides it for all directions.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
         match &self.pacing {
-            LivePacing::Together(schedule) => Some(schedule.due()),
+            LivePacing::Together(schedule, _) => Some(schedule.due()),
             LivePacing::Unpaced | LivePacing::PerDirection(..) => None,
         }
     }
@@ -159,7 +162,7 @@ impl Gate {
         }
         match &mut self.pacing {
             LivePacing::Unpaced => Ready::Now(now, None),
-            LivePacing::Together(schedule) => {
+            LivePacing::Together(schedule, _) => {
                 schedule.limit_backlog(now, draws);
                 if schedule.due() <= now {
                     Ready::Now(schedule.due(), None)
@@ -203,7 +206,7 @@ impl Gate {
         self.in_flight += 1;
         match &mut self.pacing {
             LivePacing::Unpaced => {}
-            LivePacing::Together(schedule) => schedule.advance(length, draws),
+            LivePacing::Together(schedule, _) => schedule.advance(length, draws),
             LivePacing::PerDirection(schedules, _) => {
                 if let Some(schedule) = &mut schedules[direction] {
                     schedule.advance(length, draws);
@@ -258,7 +261,7 @@ impl Gate {
         if think.shifts_schedule {
             match &mut self.pacing {
                 LivePacing::Unpaced => {}
-                LivePacing::Together(schedule) => schedule.shift(think.pause_ns),
+                LivePacing::Together(schedule, _) => schedule.shift(think.pause_ns),
                 LivePacing::PerDirection(schedules, _) => {
                     for direction in Direction::ALL {
                         if let Some(schedule) = &mut schedules[direction] {
@@ -276,9 +279,49 @@ impl Gate {
         let count_lost = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
         match &self.pacing {
             LivePacing::Unpaced => PerDirection::default(),
-            LivePacing::Together(schedule) => PerDirection::new(count_lost(schedule), 0, 0),
+            LivePacing::Together(schedule, _) => PerDirection::new(count_lost(schedule), 0, 0),
             LivePacing::PerDirection(schedules, _) => schedules.map(|schedule| schedule.as_ref().map_or(0, count_lost)),
         }
+    }
+
+    /// Calls `record` with the ages at `end` of the operations that were due before it but not
+    /// issued, and the number of operations of each age. A common schedule splits them by the
+    /// shares of the directions.
+    pub(crate) fn each_overdue(&self, end: Nanos, mut record: impl FnMut(Direction, Nanos, u64)) {
+        match &self.pacing {
+            LivePacing::Unpaced => {}
+            LivePacing::Together(schedule, shares) => {
+                let (mut seen, mut recorded) = (0, PerDirection::<u64>::default());
+                for (age, count) in schedule.overdue_ages(end) {
+                    seen += count;
+                    for (direction, share) in shares.iter() {
+                        let until_now = (seen as f64 * share).round() as u64;
+                        let new = until_now - std::mem::replace(&mut recorded[direction], until_now);
+                        if new > 0 {
+                            record(direction, age, new);
+                        }
+                    }
+                }
+            }
+            LivePacing::PerDirection(schedules, _) => {
+                let planned = schedules
+                    .iter()
+                    .filter_map(|(of, schedule)| Some((of, schedule.as_ref()?)));
+                for (direction, schedule) in planned {
+                    let ages = schedule.overdue_ages(end);
+                    ages.for_each(|(age, count)| record(direction, age, count));
+                }
+            }
+        }
+    }
+}
+
+/// The share of each direction of a stream.
+fn direction_shares(stream: &Stream) -> PerDirection<f64> {
+    let reads = requested_read_percent(stream).unwrap_or(100.0) / 100.0;
+    match stream.mix.includes(Direction::Write) {
+        true => PerDirection::new(reads, 1.0 - reads, 0.0),
+        false => PerDirection::new(reads, 0.0, 1.0 - reads),
     }
 }
 

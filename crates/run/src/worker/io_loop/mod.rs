@@ -34,6 +34,9 @@ pub(crate) struct IoLoop {
     /// Operations that the next turn submits.
     pub(crate) requests: Requests,
     pub(crate) in_flight: u32,
+    /// The operation of a synchronous engine that crosses a boundary: its index in the batch, and
+    /// its start.
+    pub(crate) running: Option<(usize, Nanos)>,
     /// Changes whenever operations get another stamp; operations of one round are counted together.
     pub(crate) round: u32,
     pub(crate) path: IssuePath,

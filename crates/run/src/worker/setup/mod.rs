@@ -166,6 +166,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Box<Worke
             repeats_draws: !assignment.job.stop.repeat_until_time
                 || plan.streams.iter().any(|stream| stream.verify.is_some()),
             winding_down: false,
+            running: None,
             recorder,
             errors,
         },

@@ -52,6 +52,41 @@ fn a_stalled_device_shows_in_both_latencies() {
     assert!((0.85e9..1.0e9).contains(&p99), "{p99}");
 }
 
+/// The device hangs for the last second of the window, so nothing that is due then completes in it.
+#[test]
+fn operations_that_do_not_complete_in_the_window_have_ages() {
+    let hung = SimulatedDevice {
+        stalls: vec![SimulatedPause::new(Nanos::secs(4), Nanos::secs(3))],
+        service: constant(Nanos::millis(1)),
+        ..device()
+    };
+    let run = |stream: Stream, kind: EngineKind| {
+        let worker = worker(vec![stream]).with(|worker| worker.engine.kind = kind);
+        run_job(plan(hung.clone(), Stop::after(Nanos::secs(5)), vec![worker]))
+    };
+    let assert_unfinished = |job: &JobResults, expected: u64| {
+        let total = job.total();
+        let ages = total.unfinished.as_ref().expect("operations were in flight");
+        assert!(ages.n().abs_diff(expected) <= 2, "{} of {expected}", ages.n());
+        assert_near(ages.max() as f64, 1e9, 0.01, "the oldest");
+    };
+    let closed = stream().with(|closed| closed.depth = 32);
+    for (kind, depth) in [(EngineKind::default(), 32), (EngineKind::Psync, 1)] {
+        let job = run(closed.clone(), kind);
+        assert_unfinished(&job, depth);
+        let in_flight = job.in_flight().expect("measured");
+        assert_near(in_flight.average, depth as f64, 0.01, "in flight");
+    }
+    let paced = closed.with(|paced| paced.pacing = Pacing::Together { rate: Rate::iops(1000) });
+    for mix in [Mix::READS, Mix::WRITES] {
+        let stream = paced.clone().with(|stream| stream.mix = mix);
+        assert_unfinished(&run(stream, EngineKind::default()), 1000);
+    }
+    // A device that serves until the end leaves no old operations.
+    let job = run_stream_on(device(), Stop::after(Nanos::secs(5)), paced);
+    assert_eq!(job.total().unfinished, None);
+}
+
 #[test]
 fn every_single_fault_is_reported_and_nothing_is_lost() {
     let operations = 40;
