@@ -543,11 +543,15 @@ impl Preparation<'_> {
     }
 
     /// The parts of a file of this size that the jobs may write or trim. Other processes of the
-    /// test may use all of it.
+    /// test may use all of it. A temporary file of a study is removed at its end, so all of it
+    /// belongs to the runs, which may write different parts.
     fn written_parts(&self, number: usize, size: u64) -> Vec<Range<u64>> {
-        match self.others {
-            Some(_) => whole(size),
-            None => examine::written_parts(self.plan, number, size),
+        let target = &self.plan.targets[number];
+        let is_temporary =
+            target.at_end != TargetCleanup::Keep && temp_file::is_of_this_process(Path::new(&target.path), number);
+        match self.others.is_some() || is_temporary {
+            true => whole(size),
+            false => examine::written_parts(self.plan, number, size),
         }
     }
 
