@@ -200,7 +200,7 @@ fn a_large_file_of_which_a_part_was_tested_is_written_only_there() {
     fathom(&write_arguments(file, &[])).expect(
         3,
         &[
-            "of which the last test wrote only a part",
+            "that may have changed outside the part that the last test wrote",
             "test only the same part again (`--size`)",
             "--allow-overwrite",
         ],

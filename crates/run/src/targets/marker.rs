@@ -75,9 +75,7 @@ impl MarkState {
             MarkState::Intact { .. } => "that fathom created",
             MarkState::Changed => "that has changed since fathom created it, or is a copy of such a file",
             MarkState::ChangedDuringRun => "that changed outside the tested part while fathom tested it",
-            MarkState::PartlyIntact => {
-                "of which the last test wrote only a part, so another program may have changed the rest meanwhile"
-            }
+            MarkState::PartlyIntact => "that may have changed outside the part that the last test wrote",
             MarkState::Unfinished => "that another run of fathom is writing to, or that a killed run left unfinished",
         }
     }
