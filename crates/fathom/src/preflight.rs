@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ::run::RunError;
+use ::run::targets::guard::Permissions;
 use analysis::lint::{self, Purpose, Test};
 use engine::probe::{self, System};
 use model::Nanos;
@@ -28,11 +30,26 @@ pub fn parse_time(text: &Option<String>, default: Nanos) -> Result<Nanos, Faults
 
 /// Watches the devices under the targets of a plan; `None` without devices or time. Prints findings
 /// before the test, so that the user can stop; the results contain them too.
-pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<BackgroundIo> {
+///
+/// # Errors
+/// A target cannot be used, or the guard refuses it. The run would refuse it only after this time.
+pub fn watch_and_report(
+    session: &Session,
+    plan: &Plan,
+    permissions: &Permissions,
+    time: Nanos,
+    quiet: bool,
+) -> Result<Option<BackgroundIo>, RunError> {
     if time == Nanos(0) {
-        return None;
+        return Ok(None);
     }
-    let before = watch(session, plan, time, quiet)?;
+    // Each host of a fleet examines its own targets.
+    if !session.has_fleet() {
+        ::run::check_targets(plan, permissions)?;
+    }
+    let Some(before) = watch(session, plan, time, quiet) else {
+        return Ok(None);
+    };
     let environment = Environment {
         targets: ::run::targets::survey(plan),
         before: Some(before),
@@ -48,7 +65,7 @@ pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool
         let text = screen::write_to_string(|out| formats::write_findings(&findings, out));
         screen::note(text.trim_end());
     }
-    environment.before
+    Ok(environment.before)
 }
 
 /// Watches the devices; `None` if no target is on a device.

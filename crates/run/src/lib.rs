@@ -52,7 +52,7 @@ mod worker;
 pub use context::{RunContext, RunHooks};
 pub use descriptors::descriptors_needed;
 pub use error::{RunError, WorkerFault};
-pub use pipeline::{CheckedPlan, check, check_engines, check_logs, execute};
+pub use pipeline::{CheckedPlan, check, check_engines, check_logs, check_targets, execute};
 pub use results::{ENGINE_REVISION, nothing_measured};
 pub use setup_error::{SetupError, SystemSetting};
 pub use step::lost_target_finding;

@@ -75,17 +75,11 @@ impl CheckedPlan {
             clock_ns: context.clock.now(),
             system: SystemTimes::read(&System::live()),
         };
-        sys::signals::set_examining(true);
         let sharing = match context.hooks.others {
             Some(_) => Sharing::WithPeers,
             None => Sharing::Alone,
         };
-        let permitted = targets::permit(&self.0, context.permissions, sharing);
-        sys::signals::set_examining(false);
-        let permitted = permitted.map_err(|objection| match objection {
-            Objection::Unusable(errors) => RunError::Targets(errors),
-            Objection::Refused(refusals) => RunError::Refused(refusals),
-        })?;
+        let permitted = permit_targets(&self.0, context.permissions, sharing)?;
         let note = |(path, note): &(String, targets::guard::Note)| {
             let finding = Finding::new("GUARD", note.severity(), note.to_string()).at(path.as_str());
             match note.consequence() {
@@ -114,6 +108,16 @@ impl CheckedPlan {
             findings,
         })
     }
+}
+
+fn permit_targets(plan: &Plan, permissions: &Permissions, sharing: Sharing) -> Result<HeldTargets, RunError> {
+    sys::signals::set_examining(true);
+    let permitted = targets::permit(plan, permissions, sharing);
+    sys::signals::set_examining(false);
+    permitted.map_err(|objection| match objection {
+        Objection::Unusable(errors) => RunError::Targets(errors),
+        Objection::Refused(refusals) => RunError::Refused(refusals),
+    })
 }
 
 /// Times and counters at the start of a run. Its end computes the differences.
@@ -240,7 +244,7 @@ impl PreparedTargets<'_> {
         let is_complete = matches!(&outcome, Ok(done) if done.steps.len() == run.plan.steps.len());
         findings.extend(run.remove_trees(&mut cleanup, is_complete));
         if outcome.as_ref().is_ok_and(StepsDone::has_lost_target) {
-            cleanup.keep_marks();
+            cleanup.mark_as_changed();
         }
         match hooks.others {
             Some(others) => others.defer_cleanup(cleanup),
@@ -306,6 +310,14 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
 /// [`RunError::Setup`] with every worker whose engine is missing.
 pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
     require_no_faults(unsupported::find_missing_engines(plan))
+}
+
+/// Asks the guard about every target, for a command that waits before its run. The run asks again.
+///
+/// # Errors
+/// [`RunError::Targets`] and [`RunError::Refused`], as for [`execute`].
+pub fn check_targets(plan: &Plan, permissions: &Permissions) -> Result<(), RunError> {
+    permit_targets(plan, permissions, Sharing::Alone).map(drop)
 }
 
 /// Refuses operation logs that would replace other files, and traces that cannot be appended. A job

@@ -72,7 +72,8 @@ pub const GUARD_RULES: &[(&str, &str)] = &[
     ),
     (
         "OVERWRITE-PROD-FILE",
-        "the test would write to a file that this program did not create",
+        "the test would write to a file that fathom did not create, or that has changed since; `fathom fio`, \
+         `diskspd`, `vdbench` and `iometer` overwrite such files",
     ),
     ("NOT-NAMED", "the test would write to a device without explicit consent"),
     (

@@ -2,10 +2,13 @@
 
 use clap::{Arg, Command};
 
+const FILES: &str = "Files are used as that tool uses them: without asking, the job overwrites, extends, truncates or \
+    removes existing files that it names.";
+
 fn drop_in(name: &'static str, about: &'static str, long_about: &'static str, words: &'static str) -> Command {
     Command::new(name)
         .about(about)
-        .long_about(long_about)
+        .long_about(format!("{long_about}\n\n{FILES}"))
         .disable_help_flag(true)
         .arg(
             Arg::new("arguments")

@@ -144,7 +144,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
     session.set_translates(outputs.has_whole_result(&args.output.measure));
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
-    let background_io = preflight::watch_and_report(session, &plan, preflight, quiet);
+    let background_io = preflight::watch_and_report(session, &plan, &permissions, preflight, quiet)?;
     screen.begin(&whole, None);
     // The verdict itself states that the load was not limited.
     let purpose = Purpose {

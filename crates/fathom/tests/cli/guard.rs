@@ -2,6 +2,7 @@
 //! machines.
 
 use std::os::linux::fs::MetadataExt;
+use std::os::unix::fs::FileExt;
 
 use testbed::LoopFs;
 
@@ -155,6 +156,57 @@ fn a_file_of_fathom_needs_no_permission() {
     let file = text(&path);
     fathom(&write_arguments(file, &["--size", "16m"])).expect(0, &["16 MiB of random data"]);
     fathom(&write_arguments(file, &[])).expect(0, &["prepared earlier with 16 MiB of random data"]);
+}
+
+/// A run that writes only a part of a file proves that the rest stays unchanged, or leaves no mark.
+#[test]
+fn a_file_that_changed_outside_the_tested_part_is_refused() {
+    const OWN_START: u64 = 5 * MIB + 12_288;
+    let folder = need!(Directory::fast());
+    let file = folder.path().join("f");
+    let own = [7; 4096];
+    let run = "run --target FILE --size 1m --write 100 --time 3s --warm-up 0 -q";
+    let sweep = "sweep FILE --size 1m --write 100 --over depth=1,2,4 --grid-only --time 1s --warm-up 0 -q";
+    for line in [run, sweep] {
+        let _ = fs::remove_file(&file);
+        fathom(&write_arguments(text(&file), &["--size", "16m"])).expect(0, &["IOPS"]);
+        let line = line.replace("FILE", text(&file));
+        let child = spawn(&mut command(&split_words(&line)));
+        wait_until(15, || is_locked_by(child.id(), &file), "the file is not locked");
+        std::thread::sleep(Duration::from_millis(1500));
+        let opened = fs::OpenOptions::new().write(true).open(&file).unwrap();
+        opened.write_all_at(&own, OWN_START).unwrap();
+        end(child);
+        let refused = fathom(&write_arguments(text(&file), &[]));
+        refused.expect(3, &["must not be written", "--allow-overwrite"]);
+        assert!(!refused.err.contains("killed run"), "{refused:#?}");
+        let mut left = [0; 4096];
+        File::open(&file).unwrap().read_exact_at(&mut left, OWN_START).unwrap();
+        assert_eq!(left, own, "{line}");
+    }
+}
+
+/// The rest of a large file is not read, so the mark names the written part.
+#[test]
+fn a_large_file_of_which_a_part_was_tested_is_written_only_there() {
+    let folder = need!(Directory::fast());
+    let path = folder.path().join("f");
+    let file = text(&path);
+    fathom(&write_arguments(file, &["--size", "80m"])).expect(0, &["IOPS"]);
+    let part = ["--size", "1m"];
+    fathom(&write_arguments(file, &part)).expect(0, &["IOPS"]);
+    let sweep = format!("sweep {file} --size 1m --write 100 --over depth=1,2 --grid-only --time 300ms --warm-up 0 -q");
+    fathom_line(&sweep).exits(0);
+    fathom(&write_arguments(file, &[])).expect(
+        3,
+        &[
+            "that may have changed outside the part that the last test wrote",
+            "test only the same part again (`--size`)",
+            "--allow-overwrite",
+        ],
+    );
+    fathom(&write_arguments(file, &part)).expect(0, &["IOPS"]);
+    run_briefly(file, &[]).expect(0, &["IOPS"]);
 }
 
 #[test]

@@ -269,3 +269,36 @@ fn limits_and_policies_are_known_before_a_run() {
     let dry = ["--dry-run", "--require", "iops>=3000", "--cap", "VM:mbps=100,kind=vm"];
     fathom(&[&["run"], &words[..], &dry].concat()).expect(0, &["BW-BINDS-FIRST"]);
 }
+
+/// The preflight takes 10 s.
+#[test]
+fn a_refused_target_is_named_before_the_preflight() {
+    let folder = need!(Directory::new());
+    let file = folder.path().join("own");
+    fs::write(&file, vec![7; 1 << 20]).unwrap();
+    let line = format!("verify {} --require iops>=10 --read 0 --time 2s", text(&file));
+    let refused = fathom_line(&line);
+    refused.expect(3, &["that fathom did not create", "--allow-overwrite"]);
+    assert!(!refused.err.contains("watching for"), "{refused:#?}");
+    fathom_line("run --target /dev/no-such-disk --time 1s --preflight 10s").expect(3, &["does not exist"]);
+}
+
+/// Regression: the file that `fathom vdbench` had created was called foreign.
+#[test]
+fn verify_writes_to_a_file_that_vdbench_created() {
+    let folder = need!(Directory::fast());
+    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50,seekpct=100\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
+    let verify = || {
+        let line = "verify parmfile --require iops>=1 --preflight 0 --time 2s";
+        fathom_in(folder.path(), &split_words(line))
+    };
+    run_vdbench(folder.path(), parameters, &[]).exits(0);
+    let verified = verify();
+    assert_ne!(verified.code, Some(3), "{verified:#?}");
+    verified.out.assert_contains(&["iops >= 1"]);
+    // A file of the user stays one, also if Vdbench extends it.
+    fs::write(folder.path().join("data"), vec![7; 1 << 20]).unwrap();
+    run_vdbench(folder.path(), parameters, &[]).exits(0);
+    verify().expect(3, &["must not be", "--allow-overwrite"]);
+}

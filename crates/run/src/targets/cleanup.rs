@@ -9,9 +9,10 @@ use std::time::Instant;
 use engine::{FileId, sys};
 use model::finding::Finding;
 
-use super::marker::{self, Sample};
+use super::marker;
 use super::temp_file::TempFile;
 use super::tree::TempTree;
+use super::unwritten::{UnwrittenParts, join, subtract};
 
 /// The cleanup at the end of a run, performed on drop.
 #[derive(Debug, Default)]
@@ -71,9 +72,11 @@ impl Cleanup {
         self.removals.clear();
     }
 
-    /// Leaves the marks as they are, because another program changed a file during the test.
-    pub(crate) fn keep_marks(&mut self) {
-        self.renewals.list.clear();
+    /// Renews no mark, because another program changed a file during the test.
+    pub(crate) fn mark_as_changed(&mut self) {
+        for renewal in self.renewals.list.drain(..) {
+            let _ = marker::mark_changed_during_run(&renewal.file);
+        }
     }
 
     pub(super) fn renewals_mut(&mut self) -> &mut Renewals {
@@ -100,40 +103,70 @@ pub(super) struct Renewals {
     settled: Option<Instant>,
 }
 
+/// The renewal of a file's mark.
 #[derive(Debug)]
-struct Renewal {
+pub(super) struct Renewal {
     file: fs::File,
     id: FileId,
     /// Length when ready. A different length means that another program changed the file.
     length: Option<u64>,
-    /// Samples of the parts that the test does not write. A difference means the same.
-    unwritten: Vec<Sample>,
+    /// The parts that the run writes.
+    written: Vec<Range<u64>>,
+    /// The parts for which the renewed mark is valid: the written ones and `unwritten`.
+    marked: Vec<Range<u64>>,
+    /// Parts that the run does not write. A difference means that another program changed them.
+    unwritten: UnwrittenParts,
+}
+
+impl Renewal {
+    /// The renewal of an intact mark, for a run that writes only these parts of the file. `None` if
+    /// the system cannot identify the file.
+    pub(super) fn new(file: &fs::File, written: Vec<Range<u64>>) -> Option<Renewal> {
+        let id = sys::file::file_stamp(file).ok()?.id;
+        let file = file.try_clone().ok()?;
+        let unwritten = subtract(&marker::marked_parts(&file), &written);
+        let (kept, unwritten) = match UnwrittenParts::read(&file, unwritten.clone()) {
+            Some(parts) => (unwritten, parts),
+            None => Default::default(),
+        };
+        Some(Renewal {
+            file,
+            id,
+            length: None,
+            marked: join([&written[..], &kept[..]].concat()),
+            written,
+            unwritten,
+        })
+    }
 }
 
 impl Renewals {
-    /// Renews the mark of a file at the end.
-    pub(super) fn add(&mut self, file: &fs::File) {
-        let (Ok(file), Ok(stamp)) = (file.try_clone(), sys::file::file_stamp(file)) else {
-            return;
-        };
-        self.list.retain(|renewal| renewal.id != stamp.id);
-        self.list.push(Renewal {
-            file,
-            id: stamp.id,
-            length: None,
-            unwritten: Vec::new(),
-        });
+    /// True if the mark of this file will be renewed.
+    pub(super) fn contains(&self, file: &fs::File) -> bool {
+        let stamp = sys::file::file_stamp(file);
+        stamp.is_ok_and(|stamp| self.list.iter().any(|renewal| renewal.id == stamp.id))
     }
 
-    /// Records that a file is ready, will keep its length, and is written only in these parts.
-    /// `seal` renews the mark of a file that is not written to immediately.
-    pub(super) fn record_ready(&mut self, file: &fs::File, seal: bool, written: &[Range<u64>]) {
+    /// Renews the mark of a file at the end.
+    pub(super) fn add(&mut self, renewal: Renewal) {
+        let Some(known) = self.list.iter_mut().find(|known| known.id == renewal.id) else {
+            self.list.push(renewal);
+            return;
+        };
+        // Another target of the run is the same file, so each may write what the other does not.
+        known.written = join([&known.written[..], &renewal.written[..]].concat());
+        known.marked.clone_from(&known.written);
+        known.unwritten = UnwrittenParts::default();
+    }
+
+    /// Records that a file is ready and will keep its length. `seal` renews the mark of a file that
+    /// is not written to immediately.
+    pub(super) fn record_ready(&mut self, file: &fs::File, seal: bool) {
         let Ok(stamp) = sys::file::file_stamp(file) else { return };
         let Some(position) = self.list.iter().position(|renewal| renewal.id == stamp.id) else {
             return;
         };
         self.list[position].length = Some(stamp.length);
-        self.list[position].unwritten = marker::samples_outside(file, stamp.length, written);
         if seal {
             let renewal = self.list.swap_remove(position);
             self.renew(&renewal);
@@ -142,8 +175,8 @@ impl Renewals {
 
     fn renew(&mut self, renewal: &Renewal) {
         let length = sys::file::file_stamp(&renewal.file).ok().map(|stamp| stamp.length);
-        let is_unchanged = |sample: &Sample| sample.is_unchanged(&renewal.file);
-        if renewal.length.is_some() && renewal.length != length || !renewal.unwritten.iter().all(is_unchanged) {
+        if renewal.length.is_some() && renewal.length != length {
+            let _ = marker::mark_changed_during_run(&renewal.file);
             return;
         }
         // The server of a remote file sets its times once it has all data.
@@ -151,7 +184,7 @@ impl Renewals {
             let _ = renewal.file.sync_all();
         }
         // Without a mark the file counts as foreign, which is safe.
-        if let Ok(settled) = marker::seal(&renewal.file) {
+        if let Ok(settled) = marker::seal(&renewal.file, &renewal.marked, &renewal.unwritten) {
             self.settled = self.settled.max(Some(settled));
         }
     }

@@ -1,15 +1,18 @@
 //! Examines targets: what exists at each path, and how it must be prepared. Changes nothing.
 
+use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use engine::probe::{self, System};
 use engine::{FileKind, sys};
-use model::plan::{Plan, Prepare, Stream, Target, TargetId, TargetKind};
+use model::plan::{Effect, Plan, Prepare, Stream, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::marker::{self, MarkState};
 use super::names::{self, check_for_engines, examine_name};
 use super::tree::{examine_tree, streams_on};
+use super::unwritten::whole;
 use super::{PrepareAction, TargetError, cannot_examine, parent_directory, temp_file};
 
 /// The default size of a temporary file, if the file system has room.
@@ -119,7 +122,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         let size = requested_size(target).unwrap_or(0);
         return Ok(examined(path, Some(kind), size, PrepareAction::UseUnchanged));
     }
-    let facts = identify(&path, &target.path)?;
+    let facts = identify(&path, &target.path, |file| inspect_mark(plan, number, file))?;
     match facts.kind {
         FileKind::BlockDevice => {
             let action = PrepareAction::UseUnchanged;
@@ -158,8 +161,12 @@ pub(super) struct PathFacts {
 }
 
 /// Determines kind and size of a path from its open file. Opens only storage: a pipe would wait for
-/// its other end, and opening a terminal or a tape has side effects.
-pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError> {
+/// its other end, and opening a terminal or a tape has side effects. `inspect` checks the mark.
+pub(super) fn identify(
+    path: &Path,
+    name: &str,
+    inspect: impl FnOnce(&fs::File) -> MarkState,
+) -> Result<PathFacts, TargetError> {
     let examine_error = cannot_examine(name);
     let facts = |kind, size, mark| PathFacts { kind, size, mark };
     let kind = sys::facts::read_file_kind(path).map_err(&examine_error)?;
@@ -170,7 +177,7 @@ pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError
         Ok(file) => {
             let (kind, _, size) = sys::file::identify(&file).map_err(&examine_error)?;
             let mark = match kind {
-                FileKind::Regular => marker::inspect(&file),
+                FileKind::Regular => inspect(&file),
                 _ => MarkState::Unmarked,
             };
             Ok(facts(kind, size, mark))
@@ -179,6 +186,38 @@ pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError
         Err(_) if kind == FileKind::BlockDevice => Ok(facts(kind, 0, MarkState::Unmarked)),
         Err(error) => Err(examine_error(error)),
     }
+}
+
+/// Checks the mark of a file for what the plan will change in it.
+pub(super) fn inspect_mark(plan: &Plan, number: usize, file: &fs::File) -> MarkState {
+    marker::inspect(file, |length, random_len| {
+        let target = &plan.targets[number];
+        let requested = Bytes(requested_size(target).unwrap_or(0));
+        let fills = requested > length || random_len.0 > 0 && requested > random_len;
+        match fills || matches!(target.prepare, Prepare::Recreate { .. }) {
+            true => whole(length.0),
+            false => written_parts(plan, number, length.0),
+        }
+    })
+}
+
+/// The parts of a file of this size that the jobs may write or trim.
+pub(super) fn written_parts(plan: &Plan, number: usize, size: u64) -> Vec<Range<u64>> {
+    let id = TargetId(number as u32);
+    let mut parts = Vec::new();
+    for worker in plan.workers() {
+        let streams = worker.streams.iter();
+        for stream in streams.filter(|stream| stream.target.ids().contains(&id)) {
+            let is_bounded = worker.engine.kind.info().effect == Effect::Transfer && stream.replay.is_none();
+            if !is_bounded {
+                parts.push(0..size);
+            } else if stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim) {
+                let (base, length) = stream.region.resolve(size);
+                parts.push(base..base + length);
+            }
+        }
+    }
+    parts
 }
 
 fn requested_size(target: &Target) -> Option<u64> {
@@ -277,7 +316,7 @@ fn added_bytes(target: &ExaminedTarget) -> u64 {
         PrepareAction::Extend { from, to } => to.0.saturating_sub(from.0),
         // The blocks of a file that is written again become free first.
         PrepareAction::Rewrite { size } => {
-            let allocated = std::fs::metadata(&target.path).map_or(0, |meta| sys::file::allocated(&meta));
+            let allocated = fs::metadata(&target.path).map_or(0, |meta| sys::file::allocated(&meta));
             size.0.saturating_sub(allocated)
         }
         _ => 0,
@@ -299,7 +338,7 @@ pub(super) fn check_growth(targets: &[ExaminedTarget]) -> Result<(), Vec<TargetE
         let folder = path.ancestors().skip(1).find(|folder| folder.is_dir());
         let folder = folder.unwrap_or(Path::new("."));
         // Without an identity, all files count as files of one file system.
-        let stamp = std::fs::File::open(folder).and_then(|folder| sys::file::file_stamp(&folder));
+        let stamp = fs::File::open(folder).and_then(|folder| sys::file::file_stamp(&folder));
         let id = stamp.map_or(0, |stamp| stamp.id.file_system);
         let name = path.display().to_string();
         match file_systems.iter_mut().find(|(known, ..)| *known == id) {

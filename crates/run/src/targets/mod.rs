@@ -16,6 +16,7 @@ mod shared_files;
 mod survey;
 mod temp_file;
 mod tree;
+mod unwritten;
 mod write_lock;
 
 use std::io::{Error, ErrorKind};
@@ -112,8 +113,9 @@ pub enum TargetError {
         /// Available bytes.
         available: Bytes,
     },
-    /// The path now leads to another file or device than the permitted one.
-    #[error("cannot use {path}: another file or device has replaced it since it was examined")]
+    /// The path now leads to another file or device than the permitted one, or the file has
+    /// changed.
+    #[error("cannot use {path}: it was changed, or another file or device has replaced it since it was examined")]
     Replaced {
         /// Path that leads elsewhere now.
         path: String,

@@ -8,7 +8,7 @@ use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 
 use super::examine::identify;
 use super::prepare::schedule_removal;
-use super::{ExaminedTarget, Preparation, PrepareAction, ReadyTargets, TargetError, cannot_examine};
+use super::{ExaminedTarget, MarkState, Preparation, PrepareAction, ReadyTargets, TargetError, cannot_examine};
 
 /// The path by which a target is opened. Windows has two short names of devices: `#n` for a
 /// physical drive, and a letter with a colon for a volume instead of its current directory.
@@ -39,7 +39,10 @@ pub(super) fn examine_name(
     let path = PathBuf::from(&target.path);
     let (kind, size) = match sys::facts::read_file_kind(&path) {
         Ok(FileKind::Directory) => (Some(FileKind::Directory), 0),
-        Ok(_) => identify(&path, &target.path).map(|seen| (Some(seen.kind), seen.size))?,
+        Ok(_) => {
+            let seen = identify(&path, &target.path, |_| MarkState::Unmarked)?;
+            (Some(seen.kind), seen.size)
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
         Err(error) => return Err(cannot_examine(&target.path)(error)),
     };

@@ -6,11 +6,11 @@ use engine::FileKind;
 use engine::probe::System;
 use model::plan::{Consent, Plan, TargetId};
 
-use super::examine::{check_growth, examine_one};
+use super::examine::{check_growth, examine_one, inspect_mark};
 use super::guard::{
     CallerKind, Claim, ClaimError, Decision, ExistingTarget, Guard, Intent, Note, Permissions, Reason, Refusal,
 };
-use super::marker::{self, MarkState};
+use super::marker::MarkState;
 use super::write_lock::{Sharing, WriteLock};
 use super::{ExaminedTarget, PrepareAction, TargetError, cannot_examine, examine};
 
@@ -189,7 +189,8 @@ fn request_one(plan: &Plan, guard: &Guard<'_>, examined: ExaminedTarget) -> Resu
     // The examined file may have been changed or replaced since.
     let mark = Cell::new(examined.mark);
     let inspect = |file: &engine::File| {
-        mark.set(file.handle().map_or(MarkState::Unmarked, marker::inspect));
+        let inspect = |file| inspect_mark(plan, examined.number, file);
+        mark.set(file.handle().map_or(MarkState::Unmarked, inspect));
         mark.get()
     };
     let claim = guard.claim(&examined.path, intent, inspect);

@@ -11,15 +11,17 @@ use engine::{Clock, File, FileId, FileKind, Identity, OpenOptions, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
-use model::plan::{AllocateMode, Plan, Prepare, Target, TargetCleanup, TargetId, TargetKind};
+use model::plan::{AllocateMode, Consent, Dialect, Plan, Prepare, Target, TargetCleanup, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
-use super::cleanup::Cleanup;
+use super::cleanup::{Cleanup, Renewal};
+use super::examine::inspect_mark;
 use super::fill::{self, ExpectedFile};
 use super::guard::{Claim, ExistingTarget, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
 use super::tree::streams_on;
+use super::unwritten::whole;
 use super::write_lock::{Sharing, WriteLock};
 use super::{
     ExaminedTarget, FillError, Peers, PrepareAction, TargetError, cannot_examine, examine, parent_directory, peer_lock,
@@ -188,7 +190,7 @@ impl Preparation<'_> {
         let target = &self.plan.targets[number];
         let permitted = self.require_permitted(number)?;
         let (examined, claim) = permitted;
-        self.begin_mark(target, (examined, claim.as_ref()), ready);
+        self.begin_mark(target, (examined, claim.as_ref()), ready)?;
         let done = match ready.was_created_by_peer(number) {
             true => Ok(peer_lock::CREATED_BY_PEER.to_owned()),
             false => self.fill(target, (examined, claim.as_ref()), ready, watcher),
@@ -398,7 +400,7 @@ impl Preparation<'_> {
             // Verification needs existing data.
             declare_valid: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
             needs_direct: matches!(target.prepare, Prepare::Filled { .. }) && self.uses_direct_io(examined.number),
-            is_marked: created_size(target, examined).is_some() && is_marked(target),
+            is_marked: created_size(target, examined).is_some() && self.is_marked(target),
             seed: self.plan.seed ^ (examined.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         }
     }
@@ -444,13 +446,19 @@ fn created_size(target: &Target, examined: &ExaminedTarget) -> Option<Bytes> {
     }
 }
 
-/// True if a file that fathom fills has a mark, so that later runs may write to it.
-fn is_marked(target: &Target) -> bool {
-    matches!(target.prepare, Prepare::Filled { .. }) && !is_removed(target)
+fn is_filled(target: &Target) -> bool {
+    matches!(target.prepare, Prepare::Filled { .. })
 }
 
 /// Marks of the files that a plan writes to.
 impl Preparation<'_> {
+    /// True if a file that fathom creates has a mark, so that later runs may write to it. Those of
+    /// fio and DiskSpd have none, because they may be many.
+    fn is_marked(&self, target: &Target) -> bool {
+        let is_vdbench = self.plan.origin.dialect == Dialect::Vdbench;
+        (is_filled(target) || is_vdbench) && !is_removed(target)
+    }
+
     /// Marks a file as being written to before it is changed. If preparation fails, the mark is
     /// renewed for the unchanged part.
     fn begin_mark(
@@ -458,68 +466,93 @@ impl Preparation<'_> {
         target: &Target,
         (examined, claim): (&ExaminedTarget, Option<&Claim>),
         ready: &mut ReadyTargets,
-    ) {
+    ) -> Result<(), TargetError> {
         let (MarkState::Intact { random_len }, Some(file)) =
             (examined.mark, claim.and_then(|claim| claim.file().handle()))
         else {
-            return;
+            return Ok(());
         };
         let random_len = match &examined.action {
             PrepareAction::Reuse { .. } | PrepareAction::UseUnchanged
                 if !self.changes(examined.number, examined.size) =>
             {
-                return;
+                return Ok(());
             }
-            _ if is_removed(target) => return,
+            _ if is_removed(target) => return Ok(()),
             PrepareAction::Reuse { .. } | PrepareAction::UseUnchanged if !self.spoils_random_data(examined.number) => {
                 random_len
             }
             PrepareAction::Extend { from, .. } if !self.spoils_random_data(examined.number) => random_len.min(*from),
             _ => Bytes(0),
         };
-        if marker::begin_shared(file, random_len).is_ok() {
-            ready.cleanup.renewals_mut().add(file);
+        let (filled, size) = match &examined.action {
+            PrepareAction::Extend { from, to } => (from.0..to.0, to.0),
+            PrepareAction::Rewrite { size } => (0..size.0, size.0),
+            _ => (0..0, examined.size),
+        };
+        let mut written = self.written_parts(examined.number, size);
+        written.push(filled);
+        let renewals = ready.cleanup.renewals_mut();
+        let is_begun = self.others.is_some() || renewals.contains(file);
+        let renewal = Renewal::new(file, written);
+        // It may have changed between the guard's decision and the reading of the unwritten parts.
+        let is_intact = || matches!(inspect_mark(self.plan, examined.number, file), MarkState::Intact { .. });
+        if !is_begun && !is_intact() {
+            return match self.plan.target_rules.consent {
+                Consent::Explicit => Err(TargetError::replaced(&examined.path)),
+                Consent::Implied => Ok(()),
+            };
         }
+        if marker::begin_shared(file, random_len).is_ok()
+            && let Some(renewal) = renewal
+        {
+            renewals.add(renewal);
+        }
+        Ok(())
     }
 
     /// Marks a filled file, and renews the marks of created files. That happens at the end, or
     /// immediately if nothing writes to them.
     fn renew_mark(&self, target: &Target, examined: &ExaminedTarget, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &examined.action {
-            PrepareAction::Extend { to: size, .. } | PrepareAction::Rewrite { size } => Some(*size),
+            PrepareAction::Extend { to: size, .. } | PrepareAction::Rewrite { size } if is_filled(target) => {
+                Some(*size)
+            }
             _ => created_size(target, examined),
         };
-        let filled = filled.filter(|_| is_marked(target));
+        let filled = filled.filter(|_| self.is_marked(target));
         if let Some(size) = filled {
-            let random = if self.spoils_random_data(examined.number) {
-                Bytes(0)
-            } else {
-                size
+            let random = match is_filled(target) && !self.spoils_random_data(examined.number) {
+                true => size,
+                false => Bytes(0),
             };
-            if marker::begin(file, random).is_ok() {
-                cleanup.renewals_mut().add(file);
+            let renewals = cleanup.renewals_mut();
+            if marker::begin(file, random).is_ok() && !renewals.contains(file) {
+                let written = match self.changes(examined.number, size.0) {
+                    true => self.written_parts(examined.number, size.0),
+                    false => whole(size.0),
+                };
+                if let Some(renewal) = Renewal::new(file, written) {
+                    renewals.add(renewal);
+                }
             }
         }
         let size = file.metadata().map_or(examined.size, |meta| meta.len());
         let seal = !self.changes(examined.number, size);
-        let renewals = cleanup.renewals_mut();
-        renewals.record_ready(file, seal, &self.written_regions(examined.number, size));
+        cleanup.renewals_mut().record_ready(file, seal);
     }
 
     /// The parts of a file of this size that the jobs may write or trim. Other processes of the
-    /// test may use all of it.
-    fn written_regions(&self, number: usize, size: u64) -> Vec<Range<u64>> {
-        if self.others.is_some() {
-            return std::iter::once(0..size).collect();
+    /// test may use all of it. A temporary file of a study is removed at its end, so all of it
+    /// belongs to the runs, which may write different parts.
+    fn written_parts(&self, number: usize, size: u64) -> Vec<Range<u64>> {
+        let target = &self.plan.targets[number];
+        let is_temporary =
+            target.at_end != TargetCleanup::Keep && temp_file::is_of_this_process(Path::new(&target.path), number);
+        match self.others.is_some() || is_temporary {
+            true => whole(size),
+            false => examine::written_parts(self.plan, number, size),
         }
-        let writing = streams_on(self.plan, number)
-            .filter(|stream| stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim));
-        writing
-            .map(|stream| {
-                let (base, length) = stream.region.resolve(size);
-                base..base + length
-            })
-            .collect()
     }
 
     /// True if jobs change the data of a file of this size.

@@ -59,6 +59,11 @@ pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("fathom-{}-{process_start}-{number}.dat", std::process::id()))
 }
 
+/// True if this is the path of a temporary file of this process.
+pub(super) fn is_of_this_process(path: &Path, number: usize) -> bool {
+    path == path_in(super::parent_directory(path), number)
+}
+
 impl TempFile {
     /// Creates an empty file with this intended length, and locks it.
     pub(super) fn create(path: &Path, length: u64, keep: bool) -> io::Result<TempFile> {
@@ -346,6 +351,7 @@ mod tests {
         let path = path_in(folder.path(), 0);
         let temp_file = TempFile::create(&path, 0, false).unwrap();
         assert!(path.exists());
+        assert!(is_of_this_process(&path, 0) && !is_of_this_process(&folder.path().join("fathom-1-1-0.dat"), 0));
         drop(temp_file);
         assert!(!path.exists());
         drop(TempFile::create(&path, 0, true).unwrap());

@@ -268,7 +268,7 @@ fn describe_error(error: RunError) -> String {
 }
 
 /// Changes the exit code of a test that could not begin. It must not look like a FAIL.
-fn without_verdict(faults: Faults) -> Faults {
+pub(super) fn without_verdict(faults: Faults) -> Faults {
     match faults.exit() {
         Exit::Failed => faults.with(Exit::Refused),
         _ => faults,

@@ -63,7 +63,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         outputs::check_file(path, &plan.targets)?;
     }
     let started = Zoned::now();
-    let background_io = preflight::watch_and_report(session, &plan, preflight, args.output.measure.progress.quiet);
+    let quiet = args.output.measure.progress.quiet;
+    let background_io = preflight::watch_and_report(session, &plan, &permissions, preflight, quiet)
+        .map_err(|error| attempts::without_verdict(error.into()))?;
     let attempts = Attempts::new(session, (args, &silenced), &request, background_io, &mut outputs)?;
     let (mut results, shallower, mut verdict, issued) = attempts.run_until_judged()?;
     verdict.notes.extend(request.describe_environment(&results));

@@ -248,6 +248,10 @@ fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
             "if no other run uses it, remove it, so that fathom creates it again; or, if its contents may be lost, \
              name it again: --allow-overwrite {path}"
         ),
+        (RequiredPermission::Overwrite, CallerKind::Native) if mark == MarkState::PartlyIntact => format!(
+            "test only the same part again (`--size`), or remove the file, so that fathom creates it again; or, if \
+             its contents may be lost, name it again: --allow-overwrite {path}"
+        ),
         (RequiredPermission::Overwrite, CallerKind::Native) => {
             format!("if its contents may be lost, name it again: --allow-overwrite {path}")
         }

@@ -29,6 +29,11 @@ fn foreign_files_need_permission_and_own_files_do_not() {
         "if no other run uses it, remove it, so that fathom creates it again; or, if its contents may be lost, name \
          it again: --allow-overwrite /home/user/data",
     );
+    let partly = file().with(|subject| subject.mark = MarkState::PartlyIntact);
+    partly.assert_help(
+        "test only the same part again (`--size`), or remove the file, so that fathom creates it again; or, if its \
+         contents may be lost, name it again: --allow-overwrite /home/user/data",
+    );
     // An empty file has no contents to lose.
     file().with(|subject| subject.size = 0).assert_allowed(&[]);
 }
