@@ -206,9 +206,17 @@ impl Lowering<'_> {
         if is_diskless(options) && sized || facts.is_some_and(|facts| !has_size(facts)) {
             return Prepare::Existing;
         }
-        if let Some((line, errno, function)) = self.find_open_error(options, name, facts, extents.file.unwrap_or(0)) {
+        if let Some((line, errno, function)) = self.find_open_error(name, facts, extents.file.unwrap_or(0)) {
             self.unusable
                 .push(Unusable::new(clone, place, line, (errno, &function)));
+            return Prepare::Existing;
+        }
+        let trims = matches!(
+            options.pattern.rw,
+            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite
+        );
+        if trims && self.is_untrimmable(options, facts) {
+            self.unusable.push(trim_error(clone, place));
             return Prepare::Existing;
         }
         let no_room = no_room_line(clone, extents.base);
@@ -253,18 +261,8 @@ impl Lowering<'_> {
 
 impl Lowering<'_> {
     /// The error with which fio fails before it changes a file: line, error number and function.
-    fn find_open_error(
-        &self,
-        options: &JobOptions,
-        name: &str,
-        facts: Option<PathFacts>,
-        size: u64,
-    ) -> Option<(&'static str, i32, String)> {
+    fn find_open_error(&self, name: &str, facts: Option<PathFacts>, size: u64) -> Option<(&'static str, i32, String)> {
         let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
-        let trims = matches!(
-            options.pattern.rw,
-            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite
-        );
         if self.jobs.flags.readonly && is_file && facts.is_none_or(|facts| facts.size < size) {
             let line = "fio: refusing extend of file due to read-only";
             return Some(match facts {
@@ -272,15 +270,22 @@ impl Lowering<'_> {
                 None => (line, 2, format!("open({name})")),
             });
         }
-        // The kernel discards only blocks of devices. The engine `falloc` punches holes in files.
-        let discards = trims && options.queue.ioengine != "falloc";
-        let is_known = facts.is_some() || self.env.disk.is_complete();
-        (discards && is_file && is_known).then_some((
-            "fio: a trim needs a device; use ioengine=falloc to punch holes in a file",
-            25,
-            "td_io_queue".into(),
-        ))
+        None
     }
+
+    /// Whether this is a file in which the engine cannot trim. The kernel discards only blocks of
+    /// devices; the engine `falloc` punches holes in files.
+    pub(super) fn is_untrimmable(&self, options: &JobOptions, facts: Option<PathFacts>) -> bool {
+        let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
+        let is_known = facts.is_some() || self.env.disk.is_complete();
+        is_file && is_known && options.queue.ioengine != "falloc"
+    }
+}
+
+/// A clone that would trim a file.
+pub(super) fn trim_error(clone: JobClone<'_>, place: (usize, usize)) -> Unusable {
+    let line = "fio: a trim needs a device; use ioengine=falloc to punch holes in a file";
+    Unusable::new(clone, place, line, (25, "td_io_queue"))
 }
 
 /// Whether the engine does not touch files.

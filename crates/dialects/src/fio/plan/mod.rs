@@ -243,7 +243,7 @@ impl<'a> Lowering<'a> {
         }
         let trace = self.surveyed_trace(clone);
         let files = match &trace {
-            Some(trace) => self.files_of_trace(clone, trace),
+            Some(trace) => self.files_of_trace(clone, trace, place),
             None => self.lower_files(clone, place),
         };
         self.unusable.extend(special::find_unusable_engine(clone, place));
