@@ -9,6 +9,7 @@ use crate::sandbox::small_fs;
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
+const JSON: &str = "--output-format=json";
 
 #[test]
 fn a_device_that_ends_too_early_fails_the_job() {
@@ -44,6 +45,28 @@ fn a_latency_target_that_no_depth_meets_fails_the_job() {
     met.expect(0, &["percentile=100.00%, depth=1"]);
     let with_percentile = sandbox.line(&format!("{load} --latency_target=1 --latency_percentile=90"));
     with_percentile.expect(0, &["percentile=90.00%, depth=1"]);
+}
+
+/// The same counts as fio 3.33, which ends these jobs at once as well.
+#[test]
+fn a_job_within_its_ramp_ends_with_its_amount() {
+    let sandbox = Sandbox::new();
+    for (options, operations) in [
+        ("--ramp_time=600", 64),
+        ("--ramp_time=600 --number_ios=20", 20),
+        ("--ramp_time=600 --loops=2", 128),
+        ("--ramp_time=999999999999 --runtime=1", 64),
+    ] {
+        let job = sandbox.first_job(&format!("{JSON} --name=x --size=256k --bs=4k --rw=write {options}"));
+        assert_eq!(job["write"]["total_ios"], operations, "{options}");
+        assert_eq!(job["write"]["io_bytes"], operations * 4096, "{options}");
+    }
+    // Every executed operation counts, also those in flight when the time is over.
+    let line = "--name=y --size=4m --bs=64k --rw=randwrite --ioengine=libaio --iodepth=16 --runtime=1 --time_based";
+    let job = sandbox.first_job(&format!("{JSON} {line} --write_iolog=trace"));
+    let trace = fs::read_to_string(sandbox.path().join("trace")).unwrap();
+    let executed = trace.lines().filter(|line| line.contains(" write ")).count();
+    assert_eq!(job["write"]["total_ios"], executed);
 }
 
 /// Either the size of one file or the sum of all sizes is too large.

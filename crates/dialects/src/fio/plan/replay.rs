@@ -286,6 +286,7 @@ pub(super) fn stop(options: &JobOptions) -> Stop {
     Stop {
         after_ns: Some(from_micros(options.job.runtime)).filter(|time| time.0 > 0),
         passes: Some(1),
+        counts_all: true,
         ..Stop::default()
     }
 }

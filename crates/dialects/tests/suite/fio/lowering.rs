@@ -76,6 +76,14 @@ fn the_ramp_ends_after_its_bytes() {
     assert_eq!(phases.warm_up_bytes, Some(Bytes::kib(64)));
 }
 
+/// Only a job that repeats its amount until a time can warm up for longer than its amount takes.
+#[test]
+fn the_amount_of_a_job_includes_its_ramp() {
+    let includes_ramp = |line: &str| plan(line).steps[0].jobs[0].stop.includes_warm_up();
+    assert!(includes_ramp("--ramp_time=1 --runtime=2"));
+    assert!(!includes_ramp("--ramp_time=1 --runtime=2 --time_based"));
+}
+
 #[test]
 fn pauses_have_the_given_length_and_frequency() {
     let think = |line: &str| stream(line).think.unwrap();
