@@ -121,17 +121,21 @@ fn fill_device_ends_without_an_error() {
     let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = text(&small.path().join("f")).to_owned();
-    let line = format!("--name=x --filename={file} --rw=write --bs=1m --size=64m");
-    let ran = sandbox.line(&format!("{line} --fill_device=1"));
-    ran.exits(0).prints(&[
-        &format!("fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"),
-        "x: (groupid=0, jobs=1): err= 0:",
-        "issued rwts: total=0,17,0,0",
-    ]);
-    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
-    fs::remove_file(&file).unwrap();
+    let line = format!("--name=x --filename={file} --rw=write --bs=1m");
+    for size in ["--size=64m", "--size=0", ""] {
+        let ran = sandbox.line(&format!("{line} {size} --fill_device=1"));
+        ran.exits(0).prints(&[
+            &format!(
+                "fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"
+            ),
+            "x: (groupid=0, jobs=1): err= 0:",
+            "issued rwts: total=0,17,0,0",
+        ]);
+        assert_eq!(ran.err.lines().count(), 1, "{size}: {}", ran.err);
+        fs::remove_file(&file).unwrap();
+    }
     // A failed reservation is reported at once.
-    let ran = sandbox.line(&format!("{line} --fallocate=keep"));
+    let ran = sandbox.line(&format!("{line} --size=64m --fallocate=keep"));
     ran.expect(1, &["err=28", "cannot reserve space for"]);
 }
 
@@ -273,6 +277,19 @@ fn reports_can_be_written_to_pipes_and_open_files() {
     let text = fs::read_to_string(&pipe).unwrap();
     assert!(text.starts_with('{'), "{text}");
     end(child).expect(0, &[]);
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_the_reader_of_a_pipe() {
+    let sandbox = Sandbox::new();
+    make_pipe(&sandbox.path().join("pipe"));
+    let child = sandbox.start("--name=x --ioengine=null --size=64k --output=pipe");
+    std::thread::sleep(Duration::from_secs(1));
+    signal(&child, "TERM");
+    end(child).expect(
+        1,
+        &["fio: output file open error: interrupted before a program read it"],
+    );
 }
 
 /// Opening the pipe would wait for its other end, and ignore the first signal.

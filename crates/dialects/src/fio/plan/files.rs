@@ -219,6 +219,11 @@ impl Lowering<'_> {
             self.unusable.push(trim_error(clone, place));
             return Prepare::Existing;
         }
+        if let Some(line) = self.smaller_than_zone(options, name, facts) {
+            let error = (22, "zbd_create_zone_info() failed");
+            self.unusable.push(Unusable::new(clone, place, line, error));
+            return Prepare::Existing;
+        }
         let no_room = no_room_line(clone, extents.base);
         let Some(size) = extents.file.filter(|_| no_room.is_none()) else {
             let offset = extents.base.resolve(facts.map_or(0, |facts| facts.size));
@@ -243,6 +248,8 @@ impl Lowering<'_> {
         Prepare::LayOut {
             size: Bytes(size),
             allocate: match options.files.fallocate {
+                // Allocation would fill the file system before the first write.
+                _ if options.files.fill_device => AllocateMode::None,
                 Fallocate::None => AllocateMode::None,
                 Fallocate::Native => AllocateMode::Native,
                 Fallocate::Posix => AllocateMode::Posix,
@@ -271,6 +278,21 @@ impl Lowering<'_> {
             });
         }
         None
+    }
+
+    /// The error line for a file without a whole zone: fio creates the zones of existing files only.
+    fn smaller_than_zone(&self, options: &JobOptions, name: &str, facts: Option<PathFacts>) -> Option<String> {
+        let (zones, is_known) = (&options.zones, facts.is_some() || self.env.disk.is_complete());
+        let size = facts
+            .map_or(0, |facts| facts.size)
+            .max(self.targets.laid_out(name).unwrap_or(0));
+        let is_smaller = zones.zonemode == ZoneMode::Zoned && is_known && size < zones.zonesize;
+        is_smaller.then(|| {
+            format!(
+                "{name}: file/device size {size} is smaller than zone size {}",
+                zones.zonesize
+            )
+        })
     }
 
     /// Whether this is a file in which the engine cannot trim. The kernel discards only blocks of
@@ -475,6 +497,14 @@ fn extents(clone: JobClone<'_>, number: usize, count: usize, base: Extent, facts
             length: Some(Extent::bytes(area)),
         };
     }
+    let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
+    if is_file && fills_without_size(options) {
+        return Extents {
+            base,
+            file: Some(MAX_FILL_SIZE),
+            length: Some(Extent::bytes(MAX_FILL_SIZE.saturating_sub(base.bytes.0))),
+        };
+    }
     match pattern.size {
         Some(Amount::Bytes(size)) if size > 0 => {
             let extra_block = if (number as u64) < files_with_extra_block(options, count) {
@@ -510,6 +540,20 @@ fn extents(clone: JobClone<'_>, number: usize, count: usize, base: Extent, facts
             length: None,
         },
     }
+}
+
+/// The size of a file that a job without a size writes until no space is left. File systems have a
+/// maximum size of files: ext4 has 16 TiB.
+const MAX_FILL_SIZE: u64 = 1 << 43;
+
+/// Whether only the end of the space ends the writes to a file.
+fn fills_without_size(options: &JobOptions) -> bool {
+    let is_sized = !matches!(
+        options.pattern.size,
+        None | Some(Amount::Bytes(0) | Amount::Percent(100))
+    );
+    let writes_only = matches!(options.pattern.rw, Rw::Write | Rw::RandWrite);
+    options.files.fill_device && writes_only && !is_sized && !is_diskless(options)
 }
 
 /// The size that fio draws for this file of this clone, in whole blocks. A range that begins within
