@@ -72,7 +72,7 @@ pub struct Stop {
     /// Every operation counts (fio). Unless they repeat until the time is over, amounts include the
     /// warm-up, and a job that completes them there is measured from its start. Operations in flight
     /// when the time is over extend the measured window until they complete.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts_all: bool,
 }
 
