@@ -369,7 +369,8 @@ impl Worker<'_> {
     /// they complete.
     fn end_phase(&mut self, at: Nanos, reason: EndReason) {
         if !self.counts_in_flight() {
-            return self.leave_phase(at, reason);
+            self.leave_phase(at, reason);
+            return;
         }
         let Worker { io, lifecycle, .. } = self;
         lifecycle.ending = Some((at, reason));

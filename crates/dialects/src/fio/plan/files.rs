@@ -219,7 +219,7 @@ impl Lowering<'_> {
             self.unusable.push(trim_error(clone, place));
             return Prepare::Existing;
         }
-        if let Some(line) = self.smaller_than_zone(options, name, facts) {
+        if let Some(line) = self.find_zone_error(options, name, facts) {
             let error = (22, "zbd_create_zone_info() failed");
             self.unusable.push(Unusable::new(clone, place, line, error));
             return Prepare::Existing;
@@ -281,7 +281,7 @@ impl Lowering<'_> {
     }
 
     /// The error line for a file without a whole zone: fio creates the zones of existing files only.
-    fn smaller_than_zone(&self, options: &JobOptions, name: &str, facts: Option<PathFacts>) -> Option<String> {
+    fn find_zone_error(&self, options: &JobOptions, name: &str, facts: Option<PathFacts>) -> Option<String> {
         let (zones, is_known) = (&options.zones, facts.is_some() || self.env.disk.is_complete());
         let size = facts
             .map_or(0, |facts| facts.size)
