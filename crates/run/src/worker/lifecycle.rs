@@ -17,6 +17,9 @@ use super::stream::Gate;
 use super::timeline::Timeline;
 use super::{Features, Worker};
 
+/// Operations that complete this soon after the end of the work do not extend the measured window.
+const SHORT_TAIL: Nanos = Nanos::millis(1);
+
 /// The outcome of a worker, without the recorders it sent.
 #[derive(Debug)]
 pub(crate) struct WorkerOutcome {
@@ -383,14 +386,11 @@ impl Worker<'_> {
     /// Whether the operations in flight now belong to the measured window.
     fn counts_in_flight(&self) -> bool {
         let timeline = &self.lifecycle.timeline;
-        let verification = self
-            .features
-            .as_ref()
-            .and_then(|features| features.verification.as_ref());
+        let only_verifies = self.features.as_ref().is_some_and(|features| features.only_verifies());
         self.lifecycle.stop.counts_all
             && timeline.phase() == Phase::Measured
             && timeline.next_phase() == Phase::Draining
-            && !verification.is_some_and(super::features::Verification::is_exclusive)
+            && !only_verifies
     }
 
     /// Ends the current phase at `at` and enters the next.
@@ -557,7 +557,7 @@ impl Worker<'_> {
         let measured = phase == Phase::Measured || includes_warm_up;
         let at = self.lifecycle.measured.last_completion.max(timeline.phase_start());
         if let Some((end, reason)) = self.lifecycle.ending.clone() {
-            self.leave_phase(at.max(end), reason);
+            self.leave_phase(if at < end + SHORT_TAIL { end } else { at }, reason);
             self.lifecycle.ending = None;
             self.lifecycle.set_boundary(&mut self.io);
             return self.lifecycle.is_draining();

@@ -214,10 +214,11 @@ fn counts_end_a_job_exactly() {
 
 #[test]
 fn operations_in_flight_at_the_end_count_on_request() {
-    let time = Nanos::micros(10_050);
+    let time = Nanos::millis(12);
+    let slow = device().with(|device| device.service = constant(Nanos::millis(5)));
     for counts_all in [false, true] {
         let stop = Stop::after(time).with(|stop| stop.counts_all = counts_all);
-        let job = run_stream(stop, stream().with(|stream| stream.depth = 4));
+        let job = run_stream_on(slow.clone(), stop, stream().with(|stream| stream.depth = 4));
         let issued = job.workers[0].streams[0].lifetime.read.operations;
         let uncounted = if counts_all { 0 } else { 4 };
         assert_eq!(job.total().operations + uncounted, issued);

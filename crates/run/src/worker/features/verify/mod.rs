@@ -82,7 +82,7 @@ impl Verification {
     }
 
     /// True if verification alone decides what is issued now.
-    pub(crate) fn is_exclusive(&self) -> bool {
+    pub(super) fn is_exclusive(&self) -> bool {
         self.reading_back || self.issues_final_trims
     }
 
