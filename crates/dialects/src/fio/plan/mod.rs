@@ -249,7 +249,8 @@ impl<'a> Lowering<'a> {
         self.unusable.extend(special::find_unusable_engine(clone, place));
         self.stdout.extend(special::startup_lines(clone));
         let Parts { job, worker, stream } = self.draft(clone, options);
-        self.unusable.extend(special::find_empty_affinity(clone, place, &worker));
+        self.unusable
+            .extend(special::find_empty_affinity(clone, place, &worker));
         let stream = Stream {
             target: files.target,
             region: files.region,
