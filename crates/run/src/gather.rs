@@ -37,6 +37,8 @@ pub(crate) struct Gather {
     /// Incomplete intervals, by phase and number.
     open: BTreeMap<IntervalKey, Slice>,
     groups: TargetGroups,
+    /// Whether the warm-up of a worker counts until its measured window begins.
+    counts_warm_up: bool,
     length: Nanos,
     epoch: u32,
     lost: u64,
@@ -69,6 +71,8 @@ struct WorkerData {
     reported_to: Nanos,
     /// The usage of its thread in that time.
     usage: Usage,
+    /// Its totals are those of the warm-up.
+    in_warm_up: bool,
     ended: bool,
 }
 
@@ -141,6 +145,7 @@ impl Gather {
             workers: (0..plan.workers.len()).map(received).collect(),
             grids: grids.to_vec(),
             groups: TargetGroups::from_job(plan),
+            counts_warm_up: plan.stop.includes_warm_up(),
             length,
             ..Gather::default()
         }
@@ -231,7 +236,15 @@ impl Gather {
             self.add_interval(worker, recorder, key);
         }
         if recorder.epoch == self.epoch {
-            if matches!(recorder.phase, Phase::Measured | Phase::Verify) {
+            let in_warm_up = recorder.phase == Phase::WarmUp && self.counts_warm_up;
+            let received = &mut self.workers[worker];
+            if in_warm_up {
+                received.measured = (recorder.phase_start, recorder.end);
+                (received.usage, received.in_warm_up) = (recorder.usage, true);
+            } else if recorder.phase == Phase::Measured && std::mem::take(&mut received.in_warm_up) {
+                received.reset();
+            }
+            if in_warm_up || matches!(recorder.phase, Phase::Measured | Phase::Verify) {
                 self.add_totals(worker, recorder);
             }
             if recorder.phase == Phase::Measured {
@@ -250,18 +263,7 @@ impl Gather {
         self.series.clear();
         self.histograms.clear();
         self.seconds.clear();
-        for worker in &mut self.workers {
-            for total in &mut worker.cells {
-                (total.results, total.immediate) = (DirectionResults::default(), Histogram::new());
-            }
-            for distribution in [&mut worker.depth, &mut worker.submitted, &mut worker.completed] {
-                *distribution = Distribution::default();
-            }
-            (worker.waits, worker.usage) = (Waits::default(), Usage::default());
-            for series in &mut worker.windows {
-                series.windows = PerDirection::default();
-            }
-        }
+        self.workers.iter_mut().for_each(WorkerData::reset);
     }
 
     fn add_totals(&mut self, worker: usize, recorder: &Recorder) {
@@ -578,6 +580,20 @@ impl CellTotal {
 }
 
 impl WorkerData {
+    /// Drops everything that was measured so far.
+    fn reset(&mut self) {
+        for total in &mut self.cells {
+            (total.results, total.immediate) = (DirectionResults::default(), Histogram::new());
+        }
+        for distribution in [&mut self.depth, &mut self.submitted, &mut self.completed] {
+            *distribution = Distribution::default();
+        }
+        (self.waits, self.usage) = (Waits::default(), Usage::default());
+        for series in &mut self.windows {
+            series.windows = PerDirection::default();
+        }
+    }
+
     /// A copy without the inbox and the windows.
     fn copy(&self) -> WorkerData {
         WorkerData {

@@ -404,6 +404,7 @@ fn lower_stop(spec: &JobSpec) -> Stop {
         passes: spec.passes,
         repeat_until_time: false,
         rounds: None,
+        counts_all: false,
     }
 }
 

@@ -27,7 +27,7 @@ enum Compared {
 use Compared::{AnyOrder, Bytes, Metadata, Order, Totals};
 
 /// Jobs whose number of operations does not depend on time.
-const JOBS: [(&str, Compared); 42] = [
+const JOBS: [(&str, Compared); 44] = [
     ("--rw=read --bs=4k --size=1m", Order),
     ("--rw=randread --bs=4k --size=1m", AnyOrder),
     ("--rw=randread --bs=4k --size=1m --norandommap", Totals),
@@ -60,6 +60,12 @@ const JOBS: [(&str, Compared); 42] = [
     (
         "--rw=randread --bs=4k --nrfiles=4 --size=1m --file_service_type=roundrobin:2",
         AnyOrder,
+    ),
+    // Both versions draw the same positions from such a seed.
+    ("--rw=randread --bs=4k --size=1m --randrepeat=0 --randseed=5", Order),
+    (
+        "--rw=randread --bs=4k --nrfiles=4 --size=1m --randrepeat=0 --randseed=5",
+        Order,
     ),
     ("--rw=randread --bs=4k --size=1m --random_distribution=zipf:1.2", Totals),
     ("--rw=randread --bs=4k --size=1m --random_generator=lfsr", Totals),

@@ -9,6 +9,7 @@ use crate::sandbox::small_fs;
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
+const JSON: &str = "--output-format=json";
 
 #[test]
 fn a_device_that_ends_too_early_fails_the_job() {
@@ -44,6 +45,28 @@ fn a_latency_target_that_no_depth_meets_fails_the_job() {
     met.expect(0, &["percentile=100.00%, depth=1"]);
     let with_percentile = sandbox.line(&format!("{load} --latency_target=1 --latency_percentile=90"));
     with_percentile.expect(0, &["percentile=90.00%, depth=1"]);
+}
+
+/// The same counts as fio 3.33, which ends these jobs at once as well.
+#[test]
+fn a_job_within_its_ramp_ends_with_its_amount() {
+    let sandbox = Sandbox::new();
+    for (options, operations) in [
+        ("--ramp_time=600", 64),
+        ("--ramp_time=600 --number_ios=20", 20),
+        ("--ramp_time=600 --loops=2", 128),
+        ("--ramp_time=999999999999 --runtime=1", 64),
+    ] {
+        let job = sandbox.first_job(&format!("{JSON} --name=x --size=256k --bs=4k --rw=write {options}"));
+        assert_eq!(job["write"]["total_ios"], operations, "{options}");
+        assert_eq!(job["write"]["io_bytes"], operations * 4096, "{options}");
+    }
+    // Every executed operation counts, also those in flight when the time is over.
+    let line = "--name=y --size=4m --bs=64k --rw=randwrite --ioengine=libaio --iodepth=16 --runtime=1 --time_based";
+    let job = sandbox.first_job(&format!("{JSON} {line} --write_iolog=trace"));
+    let trace = fs::read_to_string(sandbox.path().join("trace")).unwrap();
+    let executed = trace.lines().filter(|line| line.contains(" write ")).count();
+    assert_eq!(job["write"]["total_ios"], executed);
 }
 
 /// Either the size of one file or the sum of all sizes is too large.
@@ -98,17 +121,21 @@ fn fill_device_ends_without_an_error() {
     let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = text(&small.path().join("f")).to_owned();
-    let line = format!("--name=x --filename={file} --rw=write --bs=1m --size=64m");
-    let ran = sandbox.line(&format!("{line} --fill_device=1"));
-    ran.exits(0).prints(&[
-        &format!("fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"),
-        "x: (groupid=0, jobs=1): err= 0:",
-        "issued rwts: total=0,17,0,0",
-    ]);
-    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
-    fs::remove_file(&file).unwrap();
+    let line = format!("--name=x --filename={file} --rw=write --bs=1m");
+    for size in ["--size=64m", "--size=0", ""] {
+        let ran = sandbox.line(&format!("{line} {size} --fill_device=1"));
+        ran.exits(0).prints(&[
+            &format!(
+                "fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"
+            ),
+            "x: (groupid=0, jobs=1): err= 0:",
+            "issued rwts: total=0,17,0,0",
+        ]);
+        assert_eq!(ran.err.lines().count(), 1, "{size}: {}", ran.err);
+        fs::remove_file(&file).unwrap();
+    }
     // A failed reservation is reported at once.
-    let ran = sandbox.line(&format!("{line} --fallocate=keep"));
+    let ran = sandbox.line(&format!("{line} --size=64m --fallocate=keep"));
     ran.expect(1, &["err=28", "cannot reserve space for"]);
 }
 
@@ -250,6 +277,19 @@ fn reports_can_be_written_to_pipes_and_open_files() {
     let text = fs::read_to_string(&pipe).unwrap();
     assert!(text.starts_with('{'), "{text}");
     end(child).expect(0, &[]);
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_the_reader_of_a_pipe() {
+    let sandbox = Sandbox::new();
+    make_pipe(&sandbox.path().join("pipe"));
+    let child = sandbox.start("--name=x --ioengine=null --size=64k --output=pipe");
+    std::thread::sleep(Duration::from_secs(1));
+    signal(&child, "TERM");
+    end(child).expect(
+        1,
+        &["fio: output file open error: interrupted before a program read it"],
+    );
 }
 
 /// Opening the pipe would wait for its other end, and ignore the first signal.

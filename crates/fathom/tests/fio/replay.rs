@@ -240,6 +240,25 @@ fn readonly_replays_only_the_reads_of_a_trace() {
     assert_eq!(fs::read(sandbox.path().join("x")).unwrap(), vec![5; 8192]);
 }
 
+/// fio fails with the trim and leaves the file as it is.
+#[test]
+fn a_trace_trims_no_file() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path().join("x");
+    fs::write(&path, vec![5; 8192]).unwrap();
+    write_trace(&sandbox, "1 x add\n2 x open\n3 x read 4096 4096\n4 x trim 0 4096\n");
+    let ran = sandbox.line("--name=b --read_iolog=trace");
+    ran.expect(1, &["func=td_io_queue, error=Inappropriate ioctl for device"]);
+    sandbox
+        .line("--name=b --read_iolog=trace --replay_skip=trim")
+        .expect(0, &[]);
+    assert_eq!(fs::read(&path).unwrap(), vec![5; 8192]);
+    write_trace(&sandbox, "1 y add\n2 y open\n3 y trim 0 4096\n");
+    let ran = sandbox.line("--name=b --read_iolog=trace");
+    ran.expect(1, &["func=td_io_queue, error=Inappropriate ioctl for device"]);
+    assert!(!sandbox.path().join("y").exists());
+}
+
 #[test]
 fn clones_rotate_through_traces_or_read_standard_input() {
     let sandbox = Sandbox::new();

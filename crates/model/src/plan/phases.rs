@@ -69,6 +69,11 @@ pub struct Stop {
     /// the beginning (fio `loops`); absent: once.
     #[serde(default)]
     pub rounds: Option<u32>,
+    /// Every operation counts (fio). Unless they repeat until the time is over, amounts include the
+    /// warm-up, and a job that completes them there is measured from its start. Operations in flight
+    /// when the time is over extend the measured window until they complete.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counts_all: bool,
 }
 
 impl Stop {
@@ -78,6 +83,11 @@ impl Stop {
             after_ns: Some(time),
             ..Stop::default()
         }
+    }
+
+    /// Whether the operations of the warm-up count towards the amounts.
+    pub fn includes_warm_up(&self) -> bool {
+        self.counts_all && !self.repeat_until_time
     }
 
     /// After this many operations of each worker.

@@ -1,9 +1,10 @@
 //! Surveys a trace before its replay to find its files, directions and buffer sizes.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
-use super::{EntryAction, Feed, Reader, TraceError};
-use crate::direction::PerDirection;
+use super::{Entry, EntryAction, Feed, Reader, TraceError};
+use crate::direction::{Direction, PerDirection};
 use crate::plan::Replay;
 
 /// Maximum number of remarks stored; further ones are only counted.
@@ -16,6 +17,8 @@ pub struct Survey {
     pub files: Vec<String>,
     /// Number and lengths of the operations of each direction that occurs.
     pub moves: PerDirection<Option<Extremes>>,
+    /// The numbers of the files that it trims.
+    pub trimmed: BTreeSet<u32>,
     /// Flushes.
     pub flushes: u64,
     /// Explicit waits.
@@ -50,7 +53,7 @@ impl Survey {
         while has_more {
             has_more = feed.next(&mut entries, &mut notes)?;
             for entry in entries.drain(..) {
-                survey.count(entry.what);
+                survey.count(&entry);
             }
             for note in notes.drain(..) {
                 match survey.notes.len() < MAX_NOTES {
@@ -67,9 +70,12 @@ impl Survey {
         Ok(survey)
     }
 
-    fn count(&mut self, what: EntryAction) {
-        match what {
+    fn count(&mut self, entry: &Entry) {
+        match entry.what {
             EntryAction::Move(operation) => {
+                if operation.direction == Direction::Trim {
+                    self.trimmed.insert(entry.file);
+                }
                 let length = operation.length;
                 let extremes = &mut self.moves[operation.direction];
                 *extremes = Some(match *extremes {

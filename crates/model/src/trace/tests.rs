@@ -198,6 +198,7 @@ fn a_survey_lists_files_and_operations() {
     let write = survey.moves.write.unwrap();
     assert_eq!((write.operations, write.shortest, write.longest), (1, 4096, 4096));
     assert_eq!(survey.moves.trim.unwrap().longest, 65536);
+    assert_eq!(survey.trimmed.len(), 1);
     let noise = format!("{TRACE}{}", "noise\n".repeat(1000));
     let survey = Survey::read(noise.as_bytes(), &text()).unwrap();
     assert_eq!(survey.notes.len(), 21);

@@ -3,6 +3,7 @@
 use engine::{EngineError, sys};
 use model::draws::Purpose;
 use model::event::{EndReason, Phase};
+use model::plan::Stop;
 use model::results::{EngineUsed, Failure, Usage};
 use model::{Direction, Nanos};
 
@@ -16,6 +17,9 @@ use super::stream::Gate;
 use super::timeline::Timeline;
 use super::unfinished::{Unfinished, collect_unfinished};
 use super::{Features, Worker};
+
+/// Operations that complete this soon after the end of the work do not extend the measured window.
+const SHORT_TAIL: Nanos = Nanos::millis(1);
 
 /// The outcome of a worker, without the recorders it sent.
 #[derive(Debug)]
@@ -76,7 +80,7 @@ pub(super) struct Lifecycle {
     outbox: Outbox,
     /// The budget of the measured window.
     budget: Budget,
-    repeat_until_time: bool,
+    stop: Stop,
     /// Rounds to execute, including the current one.
     rounds_left: u32,
     commands_seen: u32,
@@ -84,6 +88,8 @@ pub(super) struct Lifecycle {
     warm_up_bytes: Option<WarmUpBytes>,
     first_issue: Nanos,
     end_reason: Option<EndReason>,
+    /// When and why the work ended, while operations in flight still count.
+    ending: Option<(Nanos, EndReason)>,
 }
 
 /// The measured window of a worker.
@@ -118,7 +124,7 @@ impl Lifecycle {
             grids,
             outbox,
             budget,
-            repeat_until_time: job.stop.repeat_until_time,
+            stop: job.stop,
             rounds_left: job.stop.rounds.unwrap_or(1),
             commands_seen: 0,
             measured: MeasuredWindow::default(),
@@ -128,6 +134,7 @@ impl Lifecycle {
             }),
             first_issue: Nanos(0),
             end_reason: None,
+            ending: None,
         }
     }
 
@@ -138,6 +145,11 @@ impl Lifecycle {
 
     pub(super) fn is_draining(&self) -> bool {
         self.timeline.phase() == Phase::Draining
+    }
+
+    /// True if nothing more is submitted, and operations in flight are awaited.
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_draining() || self.ending.is_some()
     }
 
     #[inline(always)]
@@ -168,10 +180,12 @@ impl Lifecycle {
         self.measured.usage = self.usage_so_far();
         io.recorder.usage = self.measured.usage;
         self.grids.finish(&mut io.recorder);
-        self.measured.unfinished = collect_unfinished(io, self.measured.start, at);
+        // Operations that became due during the wait for those in flight are not late.
+        let work_end = self.ending.as_ref().map_or(at, |(end, _)| *end);
+        self.measured.unfinished = collect_unfinished(io, self.measured.start, work_end);
         for (number, stream) in io.streams.iter().enumerate() {
             if let Some(gate) = &stream.gate {
-                for (direction, count) in gate.count_late(at).iter() {
+                for (direction, count) in gate.count_late(work_end).iter() {
                     if *count > 0 {
                         self.measured.late.push((number as u32, direction, *count));
                     }
@@ -220,10 +234,10 @@ impl Lifecycle {
         io.recorder.epoch = self.measured.epoch;
     }
 
-    /// Resets budget and passes, so that the warm-up does not count towards the measured window.
+    /// Resets budget and passes, for a phase or a round with its own amounts.
     fn reset_budget(&self, io: &mut IoLoop, features: Option<&mut Features>) {
         io.budget = match self.timeline.phase() {
-            Phase::WarmUp => Budget::UNLIMITED,
+            Phase::WarmUp if !self.stop.includes_warm_up() => Budget::UNLIMITED,
             _ => self.budget,
         };
         if let Some(verification) = features.and_then(|features| features.verification.as_mut()) {
@@ -295,6 +309,7 @@ impl Worker<'_> {
             context,
         } = self;
         lifecycle.first_issue = start;
+        lifecycle.measured.usage_at_start = sys::thread::usage();
         if let Some(features) = features {
             features.at_start(io, start);
         }
@@ -350,13 +365,38 @@ impl Worker<'_> {
             if tick <= phase_end && tick <= exchange && tick <= now {
                 lifecycle.grids.tick(now.min(phase_end), &mut self.io.recorder);
             } else if phase_end <= exchange {
-                self.leave_phase(phase_end, EndReason::Time);
+                self.end_phase(phase_end, EndReason::Time);
             } else {
                 lifecycle.exchange(&mut self.io, exchange);
                 lifecycle.timeline.record_exchange(now);
             }
             self.lifecycle.set_boundary(&mut self.io);
         }
+    }
+
+    /// Ends the current phase at `at`. If operations in flight count, the measured window lasts until
+    /// they complete.
+    fn end_phase(&mut self, at: Nanos, reason: EndReason) {
+        if !self.counts_in_flight() {
+            self.leave_phase(at, reason);
+            return;
+        }
+        let Worker { io, lifecycle, .. } = self;
+        lifecycle.ending = Some((at, reason));
+        lifecycle.timeline.lift_limits();
+        lifecycle.outbox.publish_phase(Phase::Draining);
+        io.stop_submitting();
+        io.drop_unsubmitted();
+    }
+
+    /// Whether the operations in flight now belong to the measured window.
+    fn counts_in_flight(&self) -> bool {
+        let timeline = &self.lifecycle.timeline;
+        let only_verifies = self.features.as_ref().is_some_and(|features| features.only_verifies());
+        self.lifecycle.stop.counts_all
+            && timeline.phase() == Phase::Measured
+            && timeline.next_phase() == Phase::Draining
+            && !only_verifies
     }
 
     /// Ends the current phase at `at` and enters the next.
@@ -369,15 +409,21 @@ impl Worker<'_> {
             ..
         } = self;
         let mut features = features.as_deref_mut();
-        if leaving == Phase::Measured {
+        let includes_warm_up = lifecycle.stop.includes_warm_up();
+        let ends_in_warm_up = leaving == Phase::WarmUp && includes_warm_up && reason != EndReason::Time;
+        if ends_in_warm_up {
+            lifecycle.measured.start = lifecycle.timeline.phase_start();
+        }
+        let ends_window = leaving == Phase::Measured || ends_in_warm_up;
+        if ends_window {
             lifecycle.stop_measuring(io, features.as_deref_mut(), at);
         }
         let next = match reason {
             EndReason::Time => lifecycle.timeline.next_phase(),
-            EndReason::Done if leaving == Phase::Measured && has_to_verify(features.as_deref()) => Phase::Verify,
+            EndReason::Done if ends_window && has_to_verify(features.as_deref()) => Phase::Verify,
             _ => Phase::Draining,
         };
-        if leaving == Phase::Measured || next == Phase::Draining {
+        if ends_window || next == Phase::Draining {
             lifecycle.end_reason.get_or_insert(reason);
         }
         lifecycle.send_final(io, at);
@@ -391,7 +437,9 @@ impl Worker<'_> {
         }
         lifecycle.begin_recorder(io, at);
         if next == Phase::Measured {
-            lifecycle.reset_budget(io, features.as_deref_mut());
+            if !includes_warm_up {
+                lifecycle.reset_budget(io, features.as_deref_mut());
+            }
             lifecycle.start_measuring(features, at);
         } else {
             lifecycle.outbox.publish_phase(next);
@@ -439,7 +487,7 @@ impl Worker<'_> {
             }
         }
         let epoch = control.epoch();
-        if epoch != lifecycle.measured.epoch {
+        if epoch != lifecycle.measured.epoch && !lifecycle.is_ending() {
             lifecycle.measured.epoch = epoch;
             if lifecycle.timeline.phase() == Phase::Measured {
                 lifecycle.stop_measuring(io, features.as_deref_mut(), now);
@@ -451,9 +499,9 @@ impl Worker<'_> {
             }
         }
         if let Some(reason) = control.stop_requested()
-            && !lifecycle.is_draining()
+            && !lifecycle.is_ending()
         {
-            self.leave_phase(now, reason);
+            self.end_phase(now, reason);
             self.io.requests.clear();
         }
         self.lifecycle.set_boundary(&mut self.io);
@@ -510,8 +558,16 @@ impl Worker<'_> {
     #[inline(never)]
     fn end_work(&mut self) -> bool {
         let timeline = &self.lifecycle.timeline;
-        let measured = timeline.phase() == Phase::Measured;
+        let phase = timeline.phase();
+        let includes_warm_up = phase == Phase::WarmUp && self.lifecycle.stop.includes_warm_up();
+        let measured = phase == Phase::Measured || includes_warm_up;
         let at = self.lifecycle.measured.last_completion.max(timeline.phase_start());
+        if let Some((end, reason)) = self.lifecycle.ending.clone() {
+            self.leave_phase(if at < end + SHORT_TAIL { end } else { at }, reason);
+            self.lifecycle.ending = None;
+            self.lifecycle.set_boundary(&mut self.io);
+            return self.lifecycle.is_draining();
+        }
         if measured && self.start_remaining_verification(at) {
             return false;
         }
@@ -520,10 +576,10 @@ impl Worker<'_> {
         if another_round {
             lifecycle.rounds_left -= 1;
         }
-        let repeats = match lifecycle.timeline.phase() {
-            Phase::WarmUp => true,
+        let repeats = match phase {
+            Phase::WarmUp if !includes_warm_up => true,
             Phase::Verify => false,
-            _ => lifecycle.repeat_until_time || another_round,
+            _ => lifecycle.stop.repeat_until_time || another_round,
         };
         // A trace is replayed once.
         let replay = self.features.as_ref().and_then(|features| features.replay.as_ref());

@@ -219,7 +219,7 @@ impl Worker<'_> {
             self.advance_phase(self.io.batch.reap_time);
         }
         self.after_reaping::<FEATURES>(start);
-        if self.lifecycle.is_draining() {
+        if self.lifecycle.is_ending() {
             self.io.requests.clear();
         } else {
             self.io.requests.remove(self.io.batch.submitted as usize);

@@ -80,6 +80,11 @@ impl Timeline {
         }
     }
 
+    /// Lifts the end of the phase and the next exchange, until operations in flight complete.
+    pub(crate) fn lift_limits(&mut self) {
+        (self.phase_end, self.exchange) = (Nanos::NEVER, Nanos::NEVER);
+    }
+
     /// Enters a phase at the given instant.
     pub(crate) fn enter(&mut self, phase: Phase, at: Nanos) {
         self.phase = phase;

@@ -187,6 +187,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.stop.passes" ["passes", "loops", ""] => Lost, Both(parts::compare_passes);
     "job.stop.passes" ["operations, bytes, passes", "number_ios, io_size, loops", ""] => Lost, Both(parts::compare_total);
     "job.stop.rounds" ["passes", "loops, time_based", ""] => Lost, Both(parts::compare_rounds);
+    "job.stop.counts_all" ["", "ramp_time", ""] => Lost, Words(parts::describe_counted_warm_up);
     "job.stop.after_ns" ["time", "runtime", "-d"] =>
         Lost, Words(|at, _| at.job.stop.after_ns.map_or("no time limit".into(), words::format_time));
     "job.after" ["after", "wait_for", ""] => Lost, Words(parts::describe_after);

@@ -206,9 +206,22 @@ impl Lowering<'_> {
         if is_diskless(options) && sized || facts.is_some_and(|facts| !has_size(facts)) {
             return Prepare::Existing;
         }
-        if let Some((line, errno, function)) = self.find_open_error(options, name, facts, extents.file.unwrap_or(0)) {
+        if let Some((line, errno, function)) = self.find_open_error(name, facts, extents.file.unwrap_or(0)) {
             self.unusable
                 .push(Unusable::new(clone, place, line, (errno, &function)));
+            return Prepare::Existing;
+        }
+        let trims = matches!(
+            options.pattern.rw,
+            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite
+        );
+        if trims && self.is_untrimmable(options, facts) {
+            self.unusable.push(trim_error(clone, place));
+            return Prepare::Existing;
+        }
+        if let Some(line) = self.find_zone_error(options, name, facts) {
+            let error = (22, "zbd_create_zone_info() failed");
+            self.unusable.push(Unusable::new(clone, place, line, error));
             return Prepare::Existing;
         }
         let no_room = no_room_line(clone, extents.base);
@@ -235,6 +248,8 @@ impl Lowering<'_> {
         Prepare::LayOut {
             size: Bytes(size),
             allocate: match options.files.fallocate {
+                // Allocation would fill the file system before the first write.
+                _ if options.files.fill_device => AllocateMode::None,
                 Fallocate::None => AllocateMode::None,
                 Fallocate::Native => AllocateMode::Native,
                 Fallocate::Posix => AllocateMode::Posix,
@@ -253,18 +268,8 @@ impl Lowering<'_> {
 
 impl Lowering<'_> {
     /// The error with which fio fails before it changes a file: line, error number and function.
-    fn find_open_error(
-        &self,
-        options: &JobOptions,
-        name: &str,
-        facts: Option<PathFacts>,
-        size: u64,
-    ) -> Option<(&'static str, i32, String)> {
+    fn find_open_error(&self, name: &str, facts: Option<PathFacts>, size: u64) -> Option<(&'static str, i32, String)> {
         let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
-        let trims = matches!(
-            options.pattern.rw,
-            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite
-        );
         if self.jobs.flags.readonly && is_file && facts.is_none_or(|facts| facts.size < size) {
             let line = "fio: refusing extend of file due to read-only";
             return Some(match facts {
@@ -272,15 +277,37 @@ impl Lowering<'_> {
                 None => (line, 2, format!("open({name})")),
             });
         }
-        // The kernel discards only blocks of devices. The engine `falloc` punches holes in files.
-        let discards = trims && options.queue.ioengine != "falloc";
-        let is_known = facts.is_some() || self.env.disk.is_complete();
-        (discards && is_file && is_known).then_some((
-            "fio: a trim needs a device; use ioengine=falloc to punch holes in a file",
-            25,
-            "td_io_queue".into(),
-        ))
+        None
     }
+
+    /// The error line for a file without a whole zone: fio creates the zones of existing files only.
+    fn find_zone_error(&self, options: &JobOptions, name: &str, facts: Option<PathFacts>) -> Option<String> {
+        let (zones, is_known) = (&options.zones, facts.is_some() || self.env.disk.is_complete());
+        let size = facts
+            .map_or(0, |facts| facts.size)
+            .max(self.targets.laid_out(name).unwrap_or(0));
+        let is_smaller = zones.zonemode == ZoneMode::Zoned && is_known && size < zones.zonesize;
+        is_smaller.then(|| {
+            format!(
+                "{name}: file/device size {size} is smaller than zone size {}",
+                zones.zonesize
+            )
+        })
+    }
+
+    /// Whether this is a file in which the engine cannot trim. The kernel discards only blocks of
+    /// devices; the engine `falloc` punches holes in files.
+    pub(super) fn is_untrimmable(&self, options: &JobOptions, facts: Option<PathFacts>) -> bool {
+        let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
+        let is_known = facts.is_some() || self.env.disk.is_complete();
+        is_file && is_known && options.queue.ioengine != "falloc"
+    }
+}
+
+/// A clone that would trim a file.
+pub(super) fn trim_error(clone: JobClone<'_>, place: (usize, usize)) -> Unusable {
+    let line = "fio: a trim needs a device; use ioengine=falloc to punch holes in a file";
+    Unusable::new(clone, place, line, (25, "td_io_queue"))
 }
 
 /// Whether the engine does not touch files.
@@ -470,6 +497,14 @@ fn extents(clone: JobClone<'_>, number: usize, count: usize, base: Extent, facts
             length: Some(Extent::bytes(area)),
         };
     }
+    let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
+    if is_file && fills_without_size(options) {
+        return Extents {
+            base,
+            file: Some(MAX_FILL_SIZE),
+            length: Some(Extent::bytes(MAX_FILL_SIZE.saturating_sub(base.bytes.0))),
+        };
+    }
     match pattern.size {
         Some(Amount::Bytes(size)) if size > 0 => {
             let extra_block = if (number as u64) < files_with_extra_block(options, count) {
@@ -505,6 +540,20 @@ fn extents(clone: JobClone<'_>, number: usize, count: usize, base: Extent, facts
             length: None,
         },
     }
+}
+
+/// The size of a file that a job without a size writes until no space is left. File systems have a
+/// maximum size of files: ext4 has 16 TiB.
+const MAX_FILL_SIZE: u64 = 1 << 43;
+
+/// Whether only the end of the space ends the writes to a file.
+fn fills_without_size(options: &JobOptions) -> bool {
+    let is_sized = !matches!(
+        options.pattern.size,
+        None | Some(Amount::Bytes(0) | Amount::Percent(100))
+    );
+    let writes_only = matches!(options.pattern.rw, Rw::Write | Rw::RandWrite);
+    options.files.fill_device && writes_only && !is_sized && !is_diskless(options)
 }
 
 /// The size that fio draws for this file of this clone, in whole blocks. A range that begins within

@@ -30,6 +30,7 @@ impl Lowering<'_> {
             operations: Some(options.number_ios).filter(|operations| *operations > 0),
             rounds: u32::try_from(options.loops).ok().filter(|loops| *loops > 1),
             repeat_until_time: options.time_based && options.runtime > 0,
+            counts_all: true,
             ..Stop::default()
         };
         let amount = pattern

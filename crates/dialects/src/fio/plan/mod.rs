@@ -243,12 +243,14 @@ impl<'a> Lowering<'a> {
         }
         let trace = self.surveyed_trace(clone);
         let files = match &trace {
-            Some(trace) => self.files_of_trace(clone, trace),
+            Some(trace) => self.files_of_trace(clone, trace, place),
             None => self.lower_files(clone, place),
         };
         self.unusable.extend(special::find_unusable_engine(clone, place));
         self.stdout.extend(special::startup_lines(clone));
         let Parts { job, worker, stream } = self.draft(clone, options);
+        self.unusable
+            .extend(special::find_empty_affinity(clone, place, &worker));
         let stream = Stream {
             target: files.target,
             region: files.region,

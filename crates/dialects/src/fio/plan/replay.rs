@@ -15,7 +15,7 @@ use model::trace::{Survey, TraceError, blktrace};
 use model::{Direction, PerDirection};
 
 use super::Lowering;
-use super::files::{Files, NOMINAL_SIZE, is_diskless};
+use super::files::{Files, NOMINAL_SIZE, is_diskless, trim_error};
 use crate::fio::disk::{PathKind, TraceFile};
 use crate::fio::draft::{JobClone, from_micros, push_error};
 use crate::fio::jobs::Job;
@@ -107,6 +107,7 @@ impl Lowering<'_> {
     fn skip_writes(&mut self, job: &Job, replay: &mut Replay, survey: &mut Survey) {
         (replay.skip.writes, replay.skip.trims) = (true, true);
         survey.moves.trim = None;
+        survey.trimmed.clear();
         if let Some(writes) = survey.moves.write.take() {
             self.stderr.push(format!(
                 "fio: <{}> skips replay of {} writes due to read-only",
@@ -117,11 +118,16 @@ impl Lowering<'_> {
     }
 
     /// The files of a trace.
-    pub(super) fn files_of_trace(&mut self, clone: JobClone<'_>, trace: &SurveyedTrace) -> Files {
+    pub(super) fn files_of_trace(
+        &mut self,
+        clone: JobClone<'_>,
+        trace: &SurveyedTrace,
+        place: (usize, usize),
+    ) -> Files {
         let options = &clone.job.options;
         self.area = None;
         let mut ids = Vec::new();
-        for name in &trace.replay.files {
+        for (number, name) in trace.replay.files.iter().enumerate() {
             let path = match blktrace::device_numbers(name) {
                 Some((major, minor)) if is_binary(&trace.replay) && !trace.replay.redirected => {
                     let device = self.env.disk.device(major, minor);
@@ -136,8 +142,15 @@ impl Lowering<'_> {
                 }
                 _ => name.clone(),
             };
-            let prepare = self.prepare_for_trace(options, trace, &path);
             let diskless = is_diskless(options);
+            let trims = trace.survey.trimmed.contains(&(number as u32));
+            let prepare = match trims && !diskless && self.is_untrimmable(options, self.env.disk.find(&path)) {
+                true => {
+                    self.unusable.push(trim_error(clone, place));
+                    Prepare::Existing
+                }
+                false => self.prepare_for_trace(options, trace, &path),
+            };
             ids.push(self.targets.add(Target {
                 path,
                 kind: match diskless {
@@ -273,6 +286,7 @@ pub(super) fn stop(options: &JobOptions) -> Stop {
     Stop {
         after_ns: Some(from_micros(options.job.runtime)).filter(|time| time.0 > 0),
         passes: Some(1),
+        counts_all: true,
         ..Stop::default()
     }
 }

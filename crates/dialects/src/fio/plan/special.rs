@@ -1,6 +1,6 @@
 //! Stop rules, requirements and messages of engines without I/O.
 
-use model::plan::Stop;
+use model::plan::{Stop, Worker};
 
 use super::Unusable;
 use crate::fio::draft::{JobClone, from_micros};
@@ -35,6 +35,13 @@ pub(super) fn find_unusable_engine(clone: JobClone<'_>, place: (usize, usize)) -
     };
     let line = format!("fio: io engine {engine} init failed.");
     missing.then(|| Unusable::new(clone, place, line, (INVALID, engine)))
+}
+
+/// A clone whose list of processors is empty, such as `cpus_allowed=1-0`.
+pub(super) fn find_empty_affinity(clone: JobClone<'_>, place: (usize, usize), worker: &Worker) -> Option<Unusable> {
+    let is_given = !clone.job.options.system.cpus_allowed.is_empty();
+    let is_empty = is_given && worker.placement.cpus.is_empty();
+    is_empty.then(|| Unusable::new(clone, place, "", (INVALID, "cpu_set_affinity")))
 }
 
 /// The lines that fio prints before a clone starts.

@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = rows! {
             // Sizes and counts do not end a replay.
             (
                 "--read_iolog=trace --size=1m --number_ios=5 --loops=3",
-                "job.stop={after_ns:null,bytes:null,operations:null,passes:1,region_percent:null,\
+                "job.stop={after_ns:null,bytes:null,counts_all:true,operations:null,passes:1,region_percent:null,\
                  repeat_until_time:false,rounds:null}",
             ),
         ]),

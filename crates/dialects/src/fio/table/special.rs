@@ -137,13 +137,15 @@ pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
     for list in values::split_at_separators(text, &[',']).into_iter().take(3) {
         let (mut sizes, mut shares) = (Vec::new(), Vec::new());
-        for entry in values::split_at_separators(list, &[':']).into_iter().take(MAX_ENTRIES) {
+        let entries = values::split_at_separators(list, &[':']).into_iter();
+        // fio ends a list at an empty entry.
+        for entry in entries.take_while(|entry| !entry.is_empty()).take(MAX_ENTRIES) {
             let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
             let Ok(size) = reader.number(size) else {
                 return Err(reader.fail("fio: split conversion failed"));
             };
             sizes.push(size.raw);
-            shares.push(parse_share(percent));
+            shares.push(parse_share(percent, 100));
         }
         let Some(shares) = fill_shares(&shares) else {
             return Err(reader.fail("fio: bssplit percentages add to more than 100%"));
@@ -228,9 +230,9 @@ pub(super) fn replay_align(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-/// A percentage, at most 100; `None` if it is blank.
-fn parse_share(text: &str) -> Option<u64> {
-    (!text.is_empty()).then(|| leading_integer(text).clamp(0, 100) as u64)
+/// A percentage, at most `max`; `None` if it is blank.
+fn parse_share(text: &str, max: i64) -> Option<u64> {
+    (!text.is_empty()).then(|| leading_integer(text).clamp(0, max) as u64)
 }
 
 /// Divides the remaining percentage equally among blank shares. `None` if several are blank and
@@ -292,6 +294,9 @@ pub(super) fn parse_distribution(reader: &mut Reader<'_>, tail: &str) -> ParseRe
     Ok(())
 }
 
+/// Larger shares of the accesses are refused like this one.
+const MAX_REFUSED: i64 = 101;
+
 /// Parses zones: shares of the accesses, and sizes. In percent, both columns add up to 100.
 fn parse_zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirection<Vec<Zone>>, OptionError> {
     let mut lists = Vec::new();
@@ -300,10 +305,10 @@ fn parse_zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<Per
         for entry in list.split(':').take(MAX_ENTRIES) {
             let (access, size) = entry.split_once('/').unwrap_or((entry, ""));
             sizes.push(match percent {
-                true => parse_share(size),
+                true => parse_share(size, 100),
                 false => Some(reader.number(size)?.raw),
             });
-            accesses.push(parse_share(access));
+            accesses.push(parse_share(access, MAX_REFUSED));
         }
         let accesses = fill_shares(&accesses).ok_or(OptionError::Failed)?;
         let sizes: Vec<u64> = match percent {

@@ -148,6 +148,19 @@ fn flags_are_typed() {
 }
 
 #[test]
+fn shares_of_zones_above_100_percent_are_refused() {
+    for zones in ["200/300", "50/50:60/50"] {
+        check_refused(
+            &format!("--name=x --size=1m --rw=randread --random_distribution=zoned:{zones}"),
+            &[
+                "fio: zone_split percentages add to more than 100%",
+                &format!("fio: failed parsing random_distribution=zoned:{zones}"),
+            ],
+        );
+    }
+}
+
+#[test]
 fn unsupported_options_are_reported() {
     check_refused(
         "--name=x --fdp=1",
@@ -218,6 +231,10 @@ fn values_with_their_own_syntax_are_read() {
     assert_eq!(split.read, [part(4096, 60), part(8192, 20), part(16384, 20)]);
     assert_eq!(split.write, vec![part(8192, 100)]);
     assert_eq!(split.trim, vec![part(8192, 100)]);
+    // A list ends at an empty entry.
+    assert_eq!(pattern("--bssplit=:").bssplit.read, []);
+    let split = pattern("--bssplit=4k/50::8k/50").bssplit.clone();
+    assert_eq!(split.read, [part(4096, 50)]);
     let zipf = Distribution::Zipf {
         theta: 1.2,
         center: Some(0.5),

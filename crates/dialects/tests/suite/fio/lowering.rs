@@ -76,6 +76,14 @@ fn the_ramp_ends_after_its_bytes() {
     assert_eq!(phases.warm_up_bytes, Some(Bytes::kib(64)));
 }
 
+/// Only a job that repeats its amount until a time can warm up for longer than its amount takes.
+#[test]
+fn the_amount_of_a_job_includes_its_ramp() {
+    let includes_ramp = |line: &str| plan(line).steps[0].jobs[0].stop.includes_warm_up();
+    assert!(includes_ramp("--ramp_time=1 --runtime=2"));
+    assert!(!includes_ramp("--ramp_time=1 --runtime=2 --time_based"));
+}
+
 #[test]
 fn pauses_have_the_given_length_and_frequency() {
     let think = |line: &str| stream(line).think.unwrap();
@@ -292,6 +300,41 @@ fn files_must_have_the_given_type() {
     plan("--filename=new --filetype=file");
     let wrong = lowered("--filename=there --filetype=block").unwrap_err();
     assert_eq!(wrong, ["fio: filetype: there is not a block device"]);
+}
+
+/// Line, error number and function of fio 3.33.
+#[test]
+fn clones_that_fio_cannot_start_are_unusable() {
+    let zbd = "--rw=write --zonemode=zbd --zonesize=64k --filename";
+    let too_small = "file/device size 0 is smaller than zone size 65536";
+    for (line, error) in [
+        (
+            format!("{zbd}=new"),
+            (&*format!("new: {too_small}"), 22, "zbd_create_zone_info() failed"),
+        ),
+        ("--cpus_allowed=1-0".to_owned(), ("", 22, "cpu_set_affinity")),
+    ] {
+        let unusable = lowered(&line).unwrap().unusable;
+        let [found] = &unusable[..] else {
+            panic!("{line}: {unusable:?}")
+        };
+        assert_eq!((&*found.line, found.errno, &*found.function), error, "{line}");
+    }
+    for line in [format!("{zbd}=there"), "--cpus_allowed=0-1".to_owned()] {
+        assert_eq!(lowered(&line).unwrap().unusable, [], "{line}");
+    }
+}
+
+/// Without a size, the end of the space ends the job.
+#[test]
+fn a_job_that_fills_a_device_needs_no_size() {
+    for size in ["", "--size=0", "--size=100%"] {
+        let lowered = lowered(&format!("--rw=write --fill_device=1 --size=0 {size}")).unwrap();
+        assert_eq!(lowered.unusable, [], "{size}");
+        let size_of_file = lowered.plan.targets[0].prepare.size();
+        assert!(size_of_file > Some(Bytes(1 << 42)), "{size}: {size_of_file:?}");
+    }
+    assert_eq!(lowered("--rw=write --size=0").unwrap().unusable.len(), 1);
 }
 
 #[test]

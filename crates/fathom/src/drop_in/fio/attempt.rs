@@ -197,10 +197,11 @@ fn unix_now() -> u64 {
         .map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Adds the disks of files that could not be opened, which have no I/O.
+/// Adds the disks of files that could not be opened or trimmed, which have no I/O.
 fn add_disks(results: &mut Results, unusable: &[Unusable]) {
     let system = System::live();
-    for error in unusable.iter().filter(|error| error.function.starts_with("open(")) {
+    let has_disk = |error: &&Unusable| error.function.starts_with("open(") || error.function == "td_io_queue";
+    for error in unusable.iter().filter(has_disk) {
         let workers = &results.plan.steps[error.job.0].jobs[error.job.1].workers;
         let ids = workers[error.clone]
             .streams

@@ -84,7 +84,7 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[HostArgs]) -> E
         print_stderr(&[line]);
         return ExitCode::from(FAILED);
     }
-    let mut output = Output::new(file, false);
+    let mut output = Output::new(file, false, session.process.interrupt_flag());
     if let Err(error) = output.open() {
         print_stderr(&[format!("fio: output file open error: {error}")]);
         return ExitCode::from(FAILED);

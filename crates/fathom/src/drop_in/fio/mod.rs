@@ -70,7 +70,8 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         print_stderr(&[line]);
         return ExitCode::from(FAILED);
     }
-    let mut output = Output::new(file.clone(), flags.status_interval_us > 0);
+    let is_repeated = flags.status_interval_us > 0;
+    let mut output = Output::new(file.clone(), is_repeated, session.process.interrupt_flag());
     let code = match reading {
         ParseOutcome::End(end) => {
             if let Err(error) = output.open() {
@@ -274,8 +275,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
         return refuse(output, &line);
     }
     if let Err(error) = output.open() {
-        print_stderr(&[format!("fio: output file open error: {error}")]);
-        return FAILED;
+        return refuse(output, &format!("fio: output file open error: {error}"));
     }
     if normal {
         output.print_report(|out| reports::starting(plan, out));

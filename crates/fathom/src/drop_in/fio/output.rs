@@ -3,9 +3,16 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use super::super::{print_stderr, print_stdout, text_mode};
+use crate::process::start_thread;
 use crate::screen;
+
+/// How often the wait for the reader of a pipe checks whether the run is interrupted.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The output of a run.
 #[derive(Debug)]
@@ -15,6 +22,8 @@ pub(super) struct Output {
     /// parse it.
     has_information: bool,
     first_error: Option<io::Error>,
+    /// Set when the user or the system requests a stop.
+    interrupt: &'static AtomicBool,
 }
 
 #[derive(Debug)]
@@ -46,10 +55,28 @@ fn can_replace(path: &Path) -> bool {
     regular && tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).is_ok()
 }
 
+/// Opens and empties a file. A pipe without a reader blocks this, so another thread opens it, and an
+/// interrupt ends the wait.
+fn open_for_writing(path: &Path, interrupt: &AtomicBool) -> io::Result<File> {
+    if fs::metadata(path).map_or(true, |meta| meta.is_file()) {
+        return File::create(path);
+    }
+    let (sender, opened) = mpsc::channel();
+    let path = path.to_owned();
+    start_thread("output", move || sender.send(File::create(path)))?;
+    loop {
+        match opened.recv_timeout(POLL_INTERVAL) {
+            Ok(file) => return file,
+            Err(RecvTimeoutError::Timeout) if !interrupt.load(Ordering::Relaxed) => {}
+            Err(_) => return Err(io::Error::other("interrupted before a program read it")),
+        }
+    }
+}
+
 impl Output {
     /// Chooses the destination. `has_repeated_reports` is true if reports are repeated during the
     /// run.
-    pub(super) fn new(file: Option<PathBuf>, has_repeated_reports: bool) -> Output {
+    pub(super) fn new(file: Option<PathBuf>, has_repeated_reports: bool, interrupt: &'static AtomicBool) -> Output {
         let destination = match file {
             None => Destination::Terminal,
             Some(path) if !has_repeated_reports && can_replace(&path) => Destination::Whole {
@@ -66,6 +93,7 @@ impl Output {
             destination,
             has_information: true,
             first_error: None,
+            interrupt,
         }
     }
 
@@ -78,7 +106,8 @@ impl Output {
         if let Destination::Direct { path, file, buffered } = &mut self.destination
             && file.is_none()
         {
-            file.insert(File::create(path)?).write_all(&std::mem::take(buffered))?;
+            file.insert(open_for_writing(path, self.interrupt)?)
+                .write_all(&std::mem::take(buffered))?;
         }
         Ok(())
     }

@@ -282,6 +282,11 @@ impl Features {
         }
     }
 
+    /// True if verification alone decides what is issued now.
+    pub(super) fn only_verifies(&self) -> bool {
+        self.verification.as_ref().is_some_and(Verification::is_exclusive)
+    }
+
     /// Called at the start of the measured window.
     pub(super) fn on_window_start(&mut self, at: Nanos) {
         if let Some(log) = &mut self.operation_log {

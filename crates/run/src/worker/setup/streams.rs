@@ -102,7 +102,11 @@ fn sequence_and_set(
             operations,
         } => {
             let sequences = targets.iter().map(|id| sequence_on(target(id), draws));
-            let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
+            let mut sequences = sequences.collect::<Result<Vec<_>, _>>()?;
+            // fio draws the offsets of all files of a job from one generator, in the order of use.
+            if matches!(assignment.worker.draws, GeneratorChoice::Fio { .. }) {
+                sequences.iter_mut().for_each(Sequence::plan_one_by_one);
+            }
             let choice = FileChoice::new(*service, *operations, *open_at_once, targets.len(), draws);
             let targets = targets.iter().map(|id| target(id).clone()).collect();
             let engine = assignment.worker.engine.kind;

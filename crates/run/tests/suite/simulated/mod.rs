@@ -213,6 +213,45 @@ fn counts_end_a_job_exactly() {
 }
 
 #[test]
+fn operations_in_flight_at_the_end_count_on_request() {
+    let time = Nanos::millis(12);
+    let slow = device().with(|device| device.service = constant(Nanos::millis(5)));
+    for counts_all in [false, true] {
+        let stop = Stop::after(time).with(|stop| stop.counts_all = counts_all);
+        let job = run_stream_on(slow.clone(), stop, stream().with(|stream| stream.depth = 4));
+        let issued = job.workers[0].streams[0].lifetime.read.operations;
+        let uncounted = if counts_all { 0 } else { 4 };
+        assert_eq!(job.total().operations + uncounted, issued);
+        assert_eq!(job.measured() > time, counts_all, "{:?}", job.measured());
+        assert_eq!(job.ended, Some(EndReason::Time));
+    }
+}
+
+/// A job that completes its amount in the warm-up ends there, and is measured from its start.
+#[test]
+fn amounts_include_the_warm_up_on_request() {
+    let run = |warm_up: Nanos, stop: Stop| {
+        let mut tested_plan = plan(device(), stop, vec![worker(vec![stream()])]);
+        tested_plan.steps[0].jobs[0].phases.warm_up_ns = warm_up;
+        let job = run_job(tested_plan);
+        assert_eq!(job.ended, Some(EndReason::Done), "{stop:?}");
+        (
+            job.total().operations,
+            job.workers[0].streams[0].lifetime.read.operations,
+        )
+    };
+    let all = Stop::after_operations(1000).with(|stop| stop.counts_all = true);
+    // An operation takes 100 us.
+    assert_eq!(run(Nanos::secs(2), all), (1000, 1000));
+    assert_eq!(
+        run(Nanos::secs(2), all.with(|stop| stop.rounds = Some(2))),
+        (2000, 2000)
+    );
+    let (measured, issued) = run(Nanos::micros(50_050), all);
+    assert!(measured.abs_diff(500) <= 1 && issued == 1000, "{measured} of {issued}");
+}
+
+#[test]
 fn a_pass_touches_every_block_once() {
     let small = device().with(|device| device.size = Bytes::mib(1));
     for access in [

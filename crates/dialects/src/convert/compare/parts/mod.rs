@@ -67,6 +67,16 @@ pub(super) fn describe_start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>
     }
 }
 
+/// An amount that includes the warm-up.
+pub(super) fn describe_counted_warm_up(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+    let (phases, stop) = (&at.job.phases, &at.job.stop);
+    let has_warm_up = phases.warm_up_ns > Nanos(0) || phases.warm_up_bytes.is_some();
+    text_if(
+        has_warm_up && stop.includes_warm_up(),
+        "the amount includes the warm-up",
+    )
+}
+
 pub(super) fn describe_after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.job.after.len() {
         0 => String::new(),
