@@ -70,8 +70,8 @@ pub struct Stop {
     #[serde(default)]
     pub rounds: Option<u32>,
     /// Every operation counts (fio). Unless they repeat until the time is over, amounts include the
-    /// warm-up, and a job that completes them there is measured from its start. Operations in flight
-    /// when the time is over extend the measured window until they complete.
+    /// warm-up, and a job that completes them there is measured from its start. Operations in
+    /// flight when the time is over extend the measured window until they complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts_all: bool,
 }

@@ -125,9 +125,9 @@ impl LiveJob {
     }
 }
 
-/// Operations in flight at the end of the window are usually not older than this multiple of the
-/// mean latency.
-const USUAL_AGE: f64 = 2.0;
+/// Unfinished operations are recorded if one is older than this multiple of the mean latency, which
+/// those of a steady run are not.
+const KEPT_AGE_FACTOR: f64 = 2.0;
 
 fn worker_results(
     number: u32,
@@ -177,7 +177,7 @@ fn worker_results(
     for unfinished in &ended.unfinished {
         let directions = &mut results.streams[unfinished.stream as usize].directions;
         if let Some(direction) = &mut directions[unfinished.direction]
-            && unfinished.ages.max() as f64 > USUAL_AGE * direction.latency().mean()
+            && unfinished.ages.max() as f64 > KEPT_AGE_FACTOR * direction.latency().mean()
         {
             direction.unfinished.get_or_insert_default().merge(&unfinished.ages);
             direction.unfinished_ns += unfinished.in_flight;

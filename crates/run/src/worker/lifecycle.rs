@@ -374,8 +374,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends the current phase at `at`. If operations in flight count, the measured window lasts until
-    /// they complete.
+    /// Ends the current phase at `at`. If operations in flight count, the measured window lasts
+    /// until they complete.
     fn end_phase(&mut self, at: Nanos, reason: EndReason) {
         if !self.counts_in_flight() {
             self.leave_phase(at, reason);

@@ -280,7 +280,7 @@ impl Lowering<'_> {
         None
     }
 
-    /// The error line for a file without a whole zone: fio creates the zones of existing files only.
+    /// The error line for a file without a whole zone; fio sets up zones in existing files only.
     fn find_zone_error(&self, options: &JobOptions, name: &str, facts: Option<PathFacts>) -> Option<String> {
         let (zones, is_known) = (&options.zones, facts.is_some() || self.env.disk.is_complete());
         let size = facts

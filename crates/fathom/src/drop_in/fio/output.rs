@@ -55,8 +55,8 @@ fn can_replace(path: &Path) -> bool {
     regular && tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).is_ok()
 }
 
-/// Opens and empties a file. A pipe without a reader blocks this, so another thread opens it, and an
-/// interrupt ends the wait.
+/// Opens and empties a file. A pipe without a reader blocks this, so another thread opens it, and
+/// an interrupt ends the wait.
 fn open_for_writing(path: &Path, interrupt: &AtomicBool) -> io::Result<File> {
     if fs::metadata(path).map_or(true, |meta| meta.is_file()) {
         return File::create(path);
