@@ -385,8 +385,8 @@ impl Worker<'_> {
         lifecycle.ending = Some((at, reason));
         lifecycle.timeline.lift_limits();
         lifecycle.outbox.publish_phase(Phase::Draining);
+        // What is planned is still submitted: logs list it already.
         io.stop_submitting();
-        io.drop_unsubmitted();
     }
 
     /// Whether the operations in flight now belong to the measured window.
@@ -502,7 +502,9 @@ impl Worker<'_> {
             && !lifecycle.is_ending()
         {
             self.end_phase(now, reason);
-            self.io.requests.clear();
+            if self.lifecycle.is_draining() {
+                self.io.requests.clear();
+            }
         }
         self.lifecycle.set_boundary(&mut self.io);
     }
