@@ -105,6 +105,7 @@ fn stalls_and_a_falling_rate_are_stated_in_the_box() {
     results.findings = vec![Finding::new("STALLS", Severity::Warning, stalls)];
     let context = PageContext::default().with(|context| context.calm_iops = Some(17_600.0));
     let page = run::create_page(&results, &context);
+    assert_eq!((&*page.verdict.word, page.verdict.tone), ("STALLED", Tone::Unsure));
     assert_eq!(
         page.verdict.sentence,
         "No operation completed for 2.0 s, at 14:54:19 UTC (25.0 s). Outside of that time: 17,600 IOPS."
@@ -119,7 +120,7 @@ fn stalls_and_a_falling_rate_are_stated_in_the_box() {
         "`fathom run --target x --save a-again.fathom --time 300s`"
     );
     assert!(
-        next.advice[1].starts_with("then judge it; put in your own limits"),
+        next.advice[1].starts_with("then judge it by your own limits, for example: `"),
         "{:?}",
         next.advice
     );

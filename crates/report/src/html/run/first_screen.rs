@@ -190,11 +190,7 @@ pub(super) fn advise_judgement(
     }
     let judge = judge_command(results, summary, file.as_deref());
     let then = if advice.is_empty() { "" } else { "then " };
-    let judge = judge.map(|command| match quality.tone {
-        // Limits from figures that are not reliable are only examples.
-        Tone::Unsure => format!("{then}judge it by your own limits, for example: `{command}`"),
-        _ => format!("{then}{}", advise_judging(&command)),
-    });
+    let judge = judge.map(|command| format!("{then}{}", advise_judging(&command)));
     advice.extend(judge.map(|judging| match (&summary.targets[..], &summary.jobs[..]) {
         // Without a saved result, the load is repeated.
         ([target], [job]) if file.is_none() && writes_existing_file(job, target) => {
@@ -206,9 +202,7 @@ pub(super) fn advise_judgement(
         return None;
     }
     let sentence = match (quality.tone, &context.other_programs) {
-        (Tone::Good | Tone::Partly | Tone::Bad | Tone::Plain, _) if is_repeated => {
-            format!("Repeat the test{how}, to see whether stalls recur.")
-        }
+        _ if quality.word == quality::STALLED => format!("Repeat the test{how}, to see whether stalls recur."),
         (Tone::Unsure, Some(others)) => format!("Stop {others}, and repeat the test{how}."),
         (Tone::Unsure, None) if !how.is_empty() => format!("Repeat the test{how}."),
         (Tone::Unsure, None) => "Repeat the test; measure for longer if the rate still varies.".into(),
@@ -267,9 +261,9 @@ fn options_against(
     options
 }
 
-/// Advises a command whose limits come from a result itself.
+/// Advises a command whose limits come from a result itself, so they are only examples.
 pub fn advise_judging(command: &str) -> String {
-    format!("judge it; put in your own limits (these are this run's, with a margin): `{command}`")
+    format!("judge it by your own limits, for example: `{command}`")
 }
 
 /// The part of its rate that a result must reach again, and how much longer its operations may

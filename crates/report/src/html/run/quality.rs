@@ -16,7 +16,9 @@ use crate::numbers::{format_rough, format_time};
 use crate::summary::{JobSummary, Summary};
 
 /// The words for the quality of a result, the worst first.
-const WORDS: [&str; 4] = ["NOT RELIABLE", "NOT STEADY", "MEASURED", "STEADY"];
+const WORDS: [&str; 5] = ["NOT RELIABLE", "NOT STEADY", STALLED, "MEASURED", "STEADY"];
+/// The word for a result in which the storage completed nothing for some time.
+pub(super) const STALLED: &str = "STALLED";
 
 /// Causes of a fall of the rate within the measured window.
 const CAUSES_OF_FALL: [&str; 2] = ["D-BURST-END", "D-SLC-CLIFF"];
@@ -136,12 +138,13 @@ fn create_verdict(word: &str, sentences: impl IntoIterator<Item = Option<String>
 }
 
 fn choose_word(findings: &[Finding], job: &JobSummary) -> &'static str {
-    let is_sound = findings.iter().all(|finding| {
-        finding.severity < Severity::Error && !["RATE-NOT-KEPT", "STALLS"].contains(&finding.rule.as_str())
-    });
+    let is_sound = findings
+        .iter()
+        .all(|finding| finding.severity < Severity::Error && finding.rule != "RATE-NOT-KEPT");
     match unreliable_because(findings) {
         Some(_) => "NOT RELIABLE",
         None if is_unsteady(job) || findings.iter().any(is_fall) => "NOT STEADY",
+        None if find_finding(findings, "STALLS").is_some() => STALLED,
         None if job.iops_confidence_percent.is_some() && is_sound => "STEADY",
         None => "MEASURED",
     }
