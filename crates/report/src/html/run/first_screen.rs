@@ -312,7 +312,10 @@ fn judge_command(results: &Results, summary: &Summary, saved: Option<&str>) -> O
     let rates = summary.jobs.iter().map(|job| job.total.iops);
     let p99 = summary.jobs.iter().filter_map(|job| job.total.latency.percentile(99.0));
     let p99 = p99.filter(|p99| p99.support != PercentileSupport::None);
+    // A stall sets the p99, and no storage should be allowed one.
+    let has_stalls = summary.findings.iter().any(|finding| finding.rule == "STALLS");
     let p99 = p99
+        .filter(|_| !has_stalls)
         .max_by_key(|p99| p99.ns)
         .map(|p99| ("p99".to_owned(), p99.ns as f64));
     let require = requirement_from_result(rates.min_by(f64::total_cmp)?, p99);

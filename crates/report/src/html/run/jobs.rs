@@ -116,6 +116,10 @@ pub(super) fn limits_lead(diagnoses: &[JobDiagnosis], findings: &[Finding]) -> V
         let names: Vec<&str> = group.iter().map(|job| job.name.as_str()).collect();
         let diagnosis = &group[0].diagnosis;
         let has_stalls = findings.iter().any(|finding| finding.rule == "STALLS");
+        let exception = match has_stalls && diagnosis.sentence.starts_with("no limit except") {
+            true => " This does not hold during stalls (see Findings).",
+            false => "",
+        };
         let sentence = match diagnosis.answer {
             Answer::Stall if has_stalls => "stalls (see Findings)",
             _ => diagnosis.sentence.as_str(),
@@ -126,7 +130,7 @@ pub(super) fn limits_lead(diagnoses: &[JobDiagnosis], findings: &[Finding]) -> V
                 1 => "What limits them".into(),
                 _ => format!("What limits {}", names.join(", ")),
             },
-            sentence: format_sentence(&add_places(sentence, &names)) + &describe_other_cause(diagnosis),
+            sentence: format_sentence(&add_places(sentence, &names)) + exception + &describe_other_cause(diagnosis),
             advice: diagnosis.advice.clone(),
         }
     };

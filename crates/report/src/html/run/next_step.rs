@@ -37,6 +37,9 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
     let stop = stop.as_deref().unwrap_or("Run");
     let default: &str = &match (verdict.tone, time) {
         (tone, Some(time)) if tone.is_pass() => format!("{stop} it again for {time}, which a reliable verdict needs."),
+        (Tone::Good, None) if results.findings.iter().any(|finding| finding.rule == "STALLS") => {
+            "Find the cause of the stalls (see Findings), then repeat the test.".to_owned()
+        }
         (Tone::Good, None) => KEEP_AND_REPEAT.to_owned(),
         (Tone::Partly, None) => format!("{stop} it again, or prove the open promises as follows."),
         (Tone::Bad, time) => {

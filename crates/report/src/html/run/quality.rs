@@ -55,9 +55,13 @@ fn assess_job(context: &PageContext, summary: &Summary, job: &JobSummary) -> Ver
     let findings = &summary.findings;
     let word = choose_word(findings, job);
     let stalls = find_finding(findings, "STALLS").map(|finding| {
-        let calm = context.calm_iops.map_or(String::new(), |iops| {
-            format!(" Outside of that time: {} IOPS.", format_rough(iops))
-        });
+        // The backlog of a stall raises the mean of the other seconds above the requested rate.
+        let is_kept = job.total.service.is_some() && find_finding(findings, "RATE-NOT-KEPT").is_none();
+        let calm = match context.calm_iops {
+            Some(_) if is_kept => " Otherwise, the target delivered the requested rate.".into(),
+            Some(iops) => format!(" Outside of that time: {} IOPS.", format_rough(iops)),
+            None => String::new(),
+        };
         format_sentence(&finding.what) + &calm
     });
     let fall = findings.iter().find(|finding| is_fall(finding));
