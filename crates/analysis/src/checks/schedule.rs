@@ -6,6 +6,7 @@ use model::observation::{Observation, requested_read_percent};
 use model::plan::{Pacing, Process, Rate, RateUnit, Stream};
 use model::{Direction, Nanos};
 
+use super::steadiness::stalls_set_p99;
 use super::{Check, JobView};
 use crate::attribution::{is_simulated, others_keep_processors_busy};
 use crate::figures::three_digits;
@@ -167,6 +168,10 @@ fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Op
         _ if observation.is_some_and(others_keep_processors_busy) => (
             "other programs kept the processors busy, so operations started late; response times start at the due time",
             "stop the programs that use the processors, or measure while they are idle",
+        ),
+        None if observation.is_some_and(stalls_set_p99) => (
+            "they were due during a stall of the storage; response times start at the due time",
+            "find the cause of the stalls",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times start at the due time",

@@ -247,6 +247,15 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
     findings
 }
 
+/// True if stalls of the storage took at least one percent of the window, so that they set the p99.
+pub(super) fn stalls_set_p99(observation: &Observation) -> bool {
+    let gaps = find_long_gaps(observation).into_iter();
+    let stalls = gaps.filter(|gap| !was_stopped(observation, *gap));
+    let stalled: u64 = stalls.map(|gap| gap.length_ns.0).sum();
+    let window: u64 = observation.series.iter().map(|point| point.length_ns.0).sum();
+    stalled > 0 && 100 * stalled >= window
+}
+
 /// True if this program did not run for most of a gap.
 fn was_stopped(observation: &Observation, gap: Gap) -> bool {
     let end = gap.start_ns + gap.length_ns;
@@ -290,8 +299,8 @@ fn stalls_finding(observation: &Observation, stalls: &[Gap]) -> Finding {
     let finding = Finding::new("STALLS", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
     finding.help(match is_simulated(observation) {
-        true => "`--out csv` lists the intervals",
-        false => "check the system log and the device's health at that time; `--out csv` lists the intervals",
+        true => "list the intervals with `--out csv`",
+        false => "check the system log and the device's health at that time; list the intervals with `--out csv`",
     })
 }
 
