@@ -161,6 +161,16 @@ pub(crate) fn format_evidence(evidence: &Evidence) -> String {
 
 /// Capitalizes the first character and adds a full stop.
 pub fn format_sentence(words: &str) -> String {
+    let stop = if words.is_empty() || words.ends_with(['.', '?', '!']) {
+        ""
+    } else {
+        "."
+    };
+    capitalize(words) + stop
+}
+
+/// Capitalizes the first character, unless it begins a name.
+pub(crate) fn capitalize(words: &str) -> String {
     let mut characters = words.chars();
     let first = characters.next().into_iter();
     // Names stay as they are: `fio`, `db2`, `p99`, `io_uring`.
@@ -170,12 +180,7 @@ pub fn format_sentence(words: &str) -> String {
         true => first.collect(),
         false => first.flat_map(char::to_uppercase).collect(),
     };
-    let stop = if words.is_empty() || words.ends_with(['.', '?', '!']) {
-        ""
-    } else {
-        "."
-    };
-    format!("{capital}{}{stop}", characters.as_str())
+    capital + characters.as_str()
 }
 
 /// Formats a limit with its name and source, and how much of it is used.

@@ -278,9 +278,9 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         2,
         &[
             "fathom verify data05 --block 32KiB --read 70 --require &#39;iops&gt;=5000,mean&lt;=3ms&#39;",
-            "<li>this overwrites data05, whose data are lost: ",
+            "<li>This overwrites data05, whose data are lost: ",
             "--report page.html --allow-overwrite data05",
-            "to repeat it, with a larger size=: ",
+            "To repeat it, with a larger size=: ",
             "fio --name=",
             "--filename=data05 --runtime=300 --time_based --ramp_time=30 --output-format=json",
             // One sentence, with options of fio instead of fathom.

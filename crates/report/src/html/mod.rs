@@ -28,6 +28,7 @@ use escape::{escape_phrase, escape_text, escape_with_nbsp, format_prose};
 use page::{Block, Lead, Page, Section, Table, Tone, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
+use crate::diagnosis::capitalize;
 use crate::numbers::{count, format_rough, group_thousands};
 
 const STYLE: &str = include_str!("page.css");
@@ -282,7 +283,7 @@ fn write_lead(lead: &Lead, out: &mut String) {
     if !lead.advice.is_empty() {
         out.push_str("<ul>");
         for advice in &lead.advice {
-            let _ = writeln!(out, "<li>{}</li>", format_advice(advice));
+            let _ = writeln!(out, "<li>{}</li>", format_advice(&capitalize(advice)));
         }
         out.push_str("</ul>");
     }
