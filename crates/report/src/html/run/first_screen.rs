@@ -499,20 +499,23 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
         return jobs::tiles(&measured);
     };
     let total = &job.total;
+    // The figure of a queue that grows depends on the length of the test.
+    let is_queued = summary.findings.iter().any(|finding| finding.rule == "RATE-NOT-KEPT");
+    // The clause about the rate gives a narrower interval: pacing makes up for slow times.
+    let is_kept = total.service.is_some() && !is_queued && !verdict.word.is_empty();
     let is_unsteady = job
         .iops_confidence_percent
         .is_some_and(|percent| percent > UNSTEADY_PERCENT);
-    // The figure of a queue that grows depends on the length of the test.
-    let is_queued = summary.findings.iter().any(|finding| finding.rule == "RATE-NOT-KEPT");
     let mut tiles = vec![
         Tile {
             name: "Operations per second".into(),
             value: format!(
                 "{}{} IOPS",
-                if is_unsteady { "≈ " } else { "" },
+                if is_unsteady && !is_kept { "≈ " } else { "" },
                 format_rough(total.iops)
             ),
             note: match job.iops_confidence_percent {
+                Some(_) if is_unsteady && is_kept => "as requested, but uneven over time".into(),
                 Some(percent) if is_unsteady => format!("not steady: ± {percent:.0} % (95 %)"),
                 // A paced rate varies too little to print.
                 Some(percent) if percent >= 0.05 => {

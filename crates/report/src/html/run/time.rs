@@ -6,7 +6,7 @@ use model::event::{Counts, Phase};
 use model::histogram::{Histogram, bucket_index};
 use model::observation::{Observation, SeriesPoint};
 use model::results::{IntervalHistogram, JobResults, PhaseInterval};
-use model::stats::{Support, support};
+use model::stats::{Support, median, support};
 use model::{Bytes, Direction, Nanos};
 
 use super::ChartScope;
@@ -20,6 +20,9 @@ const MIN_LENGTH_PER_SECOND: Nanos = Nanos::secs(10);
 /// Intervals within a second are drawn as a band if they have this many operations on average. With
 /// fewer, the band would show only random variation.
 const MIN_IN_BAND: u64 = 10;
+/// A band ends at this multiple of the median point, or at the highest: the backlog of a stall would
+/// flatten the curve.
+const MAX_BAND_FACTOR: f64 = 3.0;
 /// Maximum length of drawn warm-up, as a share of the measured window.
 const WARM_UP_SHARE: f64 = 1.0 / 3.0;
 /// Maximum number of columns of a heat map.
@@ -64,8 +67,9 @@ pub(super) fn rate_charts(
             );
         }
         if let Some(first) = lines.first_mut().filter(|_| has_band) {
+            let top = band_top(&points.iter().map(total).collect::<Vec<_>>());
             let end = |pick: fn(f64, f64) -> f64, from: f64| {
-                let end = |group: &&[SeriesPoint]| Some(group.iter().map(total).fold(from, pick));
+                let end = |group: &&[SeriesPoint]| Some(group.iter().map(total).fold(from, pick).min(top));
                 groups.iter().map(end).collect()
             };
             (first.low, first.high) = (end(f64::min, f64::INFINITY), end(f64::max, 0.0));
@@ -77,7 +81,7 @@ pub(super) fn rate_charts(
     let about = |what: &str| {
         let band = match has_band {
             true => format!(
-                "; the band spans the slowest and the fastest {} in it",
+                "; the band spans the slowest and the fastest {} in it, cut off far above the curve",
                 crate::numbers::duration(observed.series[0].length_ns)
             ),
             false => String::new(),
@@ -117,6 +121,11 @@ pub(super) fn rate_charts(
             ..Chart::default()
         }),
     ]
+}
+
+/// Where the band ends at the top.
+fn band_top(rates: &[f64]) -> f64 {
+    rates.iter().copied().fold(MAX_BAND_FACTOR * median(rates), f64::max)
 }
 
 /// The size of all operations, if it is the same.
