@@ -276,7 +276,10 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
         bytes_per_sec: if length > 0.0 { bytes / length } else { 0.0 },
         busiest: programs
             .into_iter()
-            .map(|(name, used)| (name, used / sampled))
+            .map(|(name, used)| match &*name {
+                "fathom" => ("another fathom".into(), used / sampled),
+                _ => (name, used / sampled),
+            })
             .collect(),
     }
 }
@@ -312,7 +315,9 @@ fn describe_busy_processors(others: &OtherActivity) -> String {
     let used = others.cpu_share * others.processors;
     let mut named = others.busiest.clone();
     named.retain(|(_, share)| *share >= MIN_NAMED_SHARE);
-    let rest = used - named.iter().map(|(_, share)| share).sum::<f64>();
+    // The rest of the printed figures, so that their sum is the printed total.
+    let round = |share: f64| (10.0 * share).round() / 10.0;
+    let rest = round(used) - named.iter().map(|(_, share)| round(*share)).sum::<f64>();
     if !named.is_empty() && rest >= MIN_NAMED_SHARE {
         named.push(("others".into(), rest));
     }

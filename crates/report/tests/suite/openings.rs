@@ -46,7 +46,7 @@ fn several_jobs_have_one_opening() {
         (&*page.verdict.word, &*page.verdict.sentence),
         (
             "NOT RELIABLE",
-            "Other programs kept the processors busy in 2 of 2 jobs. Warning: PCT-UNSUPPORTED of check."
+            "Other programs kept the processors busy in both jobs. Warning: PCT-UNSUPPORTED of check."
         )
     );
     let clauses: Vec<&str> = page.verdict.clauses.iter().map(|clause| &*clause.promised).collect();

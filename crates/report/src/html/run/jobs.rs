@@ -32,8 +32,10 @@ fn describe_rate(total: &Figures) -> String {
 fn describe_latency(job: &JobSummary) -> String {
     match job.flush.as_ref().filter(|flush| flush.operations > 0) {
         Some(flush) => {
-            let p99 = format_p99(&flush.latency).map_or(String::new(), |p99| format!(", {p99}"));
-            format!("flush {}{p99}", format_time(flush.latency.mean_ns))
+            let p99 = format_p99(&flush.latency);
+            let commit = || Some(format!("commit {}", format_time(job.commit_ns()?)));
+            let more = p99.or_else(commit).map_or(String::new(), |more| format!(", {more}"));
+            format!("flush {}{more}", format_time(flush.latency.mean_ns))
         }
         None => {
             format_p99(&job.total.latency).unwrap_or_else(|| format!("mean {}", format_time(job.total.latency.mean_ns)))

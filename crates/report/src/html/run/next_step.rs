@@ -72,6 +72,12 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
     let mut is_stated = default.starts_with("Stop ");
     // Several clauses may advise to stop the same programs.
     actions.retain(|action| !(action.starts_with("Stop ") && std::mem::replace(&mut is_stated, true)));
+    if let Some(others) = context.other_programs.as_ref().filter(|_| verdict.tone == Tone::Unsure)
+        && !actions.is_empty()
+        && !actions.iter().any(|action| action.starts_with("Stop "))
+    {
+        actions.insert(0, format!("Stop {others}."));
+    }
     let sentence = match (verdict.tone, actions.is_empty()) {
         (tone, false) if tone.is_pass() => format!("{default} {}", actions.join(" ")),
         (_, true) => default.to_owned(),

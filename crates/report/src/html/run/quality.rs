@@ -107,8 +107,12 @@ fn assess_jobs(context: &PageContext, summary: &Summary) -> Option<Verdict> {
     let has_word = |word: &&str| rated.iter().any(|(_, _, rated_word)| rated_word == word);
     let word = WORDS.into_iter().find(has_word)?;
     let disturbed = rated.iter().filter(|(_, _, word)| *word == "NOT RELIABLE").count();
-    let unreliable = unreliable_because(&summary.findings)
-        .map(|why| format_sentence(&format!("{why} in {disturbed} of {} jobs", rated.len())));
+    let disturbed = match (disturbed, rated.len()) {
+        (2, 2) => "both jobs".to_owned(),
+        (count, all) if count == all => format!("all {all} jobs"),
+        (count, all) => format!("{count} of {all} jobs"),
+    };
+    let unreliable = unreliable_because(&summary.findings).map(|why| format_sentence(&format!("{why} in {disturbed}")));
     let merged = merge_findings(&without_explained(&summary.findings), &summary.jobs);
     let sentences = [
         unreliable,
