@@ -310,7 +310,7 @@ fn describe_result(comparison: Option<&InterleavedComparison>, pairs: usize, mar
     let pairs_text = decisive.and_then(|change| change.p).map_or(String::new(), format_p);
     let detectable = match comparison.detectable {
         Some(share) => format!(
-            "With {} pairs, this test sees only changes of {} or more in {} (in four of five attempts).",
+            "Four of five such tests of {} pairs would find a change of {} or more in {}.",
             comparison.pairs,
             format_percent(share),
             comparison.primary.name()

@@ -187,8 +187,16 @@ fn verdict_of_jobs(promised: &str, jobs: &[JobVerdict<'_>], worst: Outcome) -> O
     let (name, worst_of_job, length) = jobs[first];
     let mut page = verdict(promised, worst_of_job, length);
     if jobs.len() > 1 {
-        let sentence = page.sentence.trim_end_matches('.');
-        page.sentence = format!("{sentence} (job “{name}”; the worst verdict of all jobs).");
+        if worst != Outcome::Pass {
+            page.sentence = format!("{} (job “{name}”).", page.sentence.trim_end_matches('.'));
+        }
+        // An option would set the rate of every job.
+        page.options.retain(|(option, _)| option != "--rate");
+        for action in &mut page.actions {
+            if let Some((_, rate)) = action.split_once("--rate ") {
+                *action = format!("set the rate of job “{name}” to {rate}, then repeat");
+            }
+        }
         page.clauses = clauses_of_jobs(jobs, first);
         let more = jobs.len().saturating_sub(MAX_JUDGED_JOBS);
         page.notes
@@ -599,7 +607,7 @@ mod tests {
         assert_eq!(rows, [(Some("write"), "FAIL", true), (Some("read"), "PASS", false)]);
         assert_eq!(
             page.sentence,
-            "The storage misses iops >= 1000 by a factor of 2 (job “write”; the worst verdict of all jobs)."
+            "The storage misses iops >= 1000 by a factor of 2 (job “write”)."
         );
     }
 

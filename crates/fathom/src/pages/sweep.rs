@@ -110,7 +110,7 @@ fn describe_sweep(report: &Report, first: Option<&Results>, summary: Option<&Sum
         name => format!("{name}: a sweep"),
     };
     let mut lines = vec![format!(
-        "{sweep} over {}: the same load {} times, in random order",
+        "{sweep} over {}: the same load at {} points, in random order",
         names.join(" and "),
         report.rows.len()
     )];

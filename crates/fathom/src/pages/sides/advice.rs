@@ -104,14 +104,17 @@ fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
     let differing: BTreeSet<&str> = jobs
         .iter()
         .flat_map(|job| job.differences)
-        .map(|difference| difference.name.as_str())
+        .map(|difference| match &*difference.name {
+            "measured" => "length",
+            name => name,
+        })
         .collect();
     let is_simulated = heads.iter().any(|head| head.simulation.is_some());
     match differing.is_empty() {
         // The settings of a simulated device are not among the compared facts.
         true if is_simulated => "Same machine and load".to_owned(),
         true => "Same machine and settings".to_owned(),
-        false => format!("Different: {}", Vec::from_iter(differing).join(", ")),
+        false => format!("The results differ in: {}", Vec::from_iter(differing).join(", ")),
     }
 }
 

@@ -174,7 +174,7 @@ pub(super) fn weaken_if_disturbed(verdict: Verdict, heads: &[Head]) -> Verdict {
             word: CANNOT_TELL.into(),
             tone: Tone::Unsure,
             sentence: format!(
-                "{}, but other programs disturbed {which}, so the storage may not be the cause.",
+                "{}. Other programs disturbed {which}, so the storage may not be the cause.",
                 verdict.sentence.trim_end_matches('.')
             ),
             ..verdict
