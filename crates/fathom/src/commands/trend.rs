@@ -6,8 +6,9 @@ use analysis::compare::{self, Fact, Figure, RunRecord, Trend};
 use archive::Saved;
 use archive::history::{Entry, EntryJob, Filter};
 use model::visible;
-use report::html::page::Page;
+use report::html::page::{Page, mark_title};
 use report::html::run::repeat_command;
+use report::words;
 use serde::Serialize;
 
 use super::ab::{MarginArgs, parse_margin};
@@ -125,10 +126,12 @@ fn build_page(trends: &Trends) -> Page {
             } else {
                 String::new()
             };
+            let (simulation, command) = read_latest_run(test).unwrap_or_default();
+            let title = format!("{}{job} on {} ({})", test.name, test.targets.join(", "), test.host);
             pages::Test {
-                title: format!("{}{job} on {} ({})", test.name, test.targets.join(", "), test.host),
+                title: mark_title(simulation, &title),
                 about: describe_runs(test),
-                command: read_latest_command(test),
+                command,
                 figures: &test.figures,
             }
         })
@@ -136,12 +139,14 @@ fn build_page(trends: &Trends) -> Page {
     pages::trend(&tests, trends)
 }
 
-/// Reads the command line of the latest run from its saved result.
-fn read_latest_command(test: &TestTrend) -> Option<String> {
+/// Reads the mark of simulated storage and the command line of the latest run from its saved
+/// result.
+fn read_latest_run(test: &TestTrend) -> Option<(Option<&'static str>, Option<String>)> {
     let saved = open_existing().ok()??.read_saved(test.runs.last()?.entry).ok()?;
     let Saved::Run(results) = saved else { return None };
     let arguments = &results.plan.origin.arguments;
-    (!arguments.is_empty()).then(|| repeat_command(arguments, &[]))
+    let command = (!arguments.is_empty()).then(|| repeat_command(arguments, &[]));
+    Some((words::describe_simulation(&results.plan), command))
 }
 
 /// Names of the facts that describe the test.
