@@ -109,8 +109,11 @@ pub(super) fn load_options(results: &Results, job: &JobSummary) -> Option<String
     let total = &job.total;
     let block = Bytes(total.bytes.checked_div(total.operations)?);
     let reads = job.read.as_ref().map_or(0, |reads| reads.operations);
-    let read = (100.0 * reads as f64 / total.operations as f64).round();
-    let random = Observation::from_results(results, 0, 0).and_then(|observation| observation.load.random);
+    let measured_read = 100.0 * reads as f64 / total.operations as f64;
+    let planned = Observation::from_results(results, 0, 0).map(|observation| observation.load);
+    let planned_read = planned.as_ref().and_then(|load| load.read_percent);
+    let read = planned_read.unwrap_or(measured_read).round();
+    let random = planned.and_then(|load| load.random);
     let order = if random == Some(false) { " --sequential" } else { "" };
     Some(format!(" --block {} --read {read}{order}", size_word(block)))
 }
