@@ -16,7 +16,9 @@ pub fn complete_advice(advice: &str, results: &Results) -> String {
 /// Completes the commands in advice with target and load, ready to paste.
 pub(super) fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> String {
     let advice = vary_rate_of_file(advice, results);
-    let advice = complete_sweep(&advice, describe_load(results, summary).as_deref());
+    // A sweep refuses a file of several jobs.
+    let load = describe_load(results, summary).filter(|_| summary.jobs.len() <= 1);
+    let advice = complete_sweep(&advice, load.as_deref());
     // The repetition does not overwrite the files of the test.
     let arguments = &results.plan.origin.arguments;
     let is_run = arguments.get(1).is_some_and(|word| word == "run");
