@@ -242,6 +242,10 @@ fn repeat_with_fio(explanation: &Explanation) -> Option<String> {
         options.retain(|(option, _)| option != name);
         options.push(((*name).to_owned(), (*value).to_owned()));
     }
+    let is_small = rules.contains(&"SMALL-FILE");
+    for (_, size) in options.iter_mut().filter(|(name, _)| is_small && name == "size") {
+        "SIZE".clone_into(size);
+    }
     options.retain(|(name, _)| name != "name");
     let words = options.iter().map(|(name, value)| match value.as_str() {
         "" => format!(" --{name}"),
@@ -249,7 +253,7 @@ fn repeat_with_fio(explanation: &Explanation) -> Option<String> {
     });
     let words: String = words.collect();
     let name = format!("--name={}", only.observation.name);
-    let larger = match rules.contains(&"SMALL-FILE") {
+    let larger = match is_small {
         true => ", with a larger size=",
         false => "",
     };
