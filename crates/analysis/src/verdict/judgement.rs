@@ -469,10 +469,16 @@ impl Case<'_> {
             },
             Cause::Burst => "measure for longer than the credits last, with --time",
             Cause::Uncapped => match self.promised_iops() {
-                Some(rate) => return format!("repeat with the promised rate: --rate {rate:.0}"),
+                Some(rate) => {
+                    let depth = self.describe_missing_depth(rate);
+                    return format!("repeat with the promised rate: --rate {rate:.0}{depth}");
+                }
                 None => "repeat with the promised rate, with --rate",
             },
             Cause::Mix if clause.direction.is_some() => "repeat with reads and writes: --read PERCENT",
+            Cause::Load if let Some(rate) = self.unrequested_iops() => {
+                return format!("repeat with the load of the promise: --rate {rate:.0}");
+            }
             Cause::Load | Cause::Mix => "repeat with the load of the promise",
             Cause::Samples => "measure for longer with --time, or at a higher rate",
             Cause::Absent => match clause.metric {

@@ -177,6 +177,21 @@ impl Case<'_> {
         total(Metric::Iops).or_else(by_bytes).or_else(by_load)
     }
 
+    /// The promised operations per second, if the test requested fewer or had no rate.
+    pub(super) fn unrequested_iops(&self) -> Option<f64> {
+        let requested = self.observation.load.rate_iops.unwrap_or(0.0);
+        self.promised_iops().filter(|promised| requested < *promised)
+    }
+
+    /// The option that a rate needs in addition, if the test has too few slots for it.
+    pub(super) fn describe_missing_depth(&self, rate: f64) -> String {
+        let enough = u64::from(open_loop_slots(self.needed_in_flight(rate).operations));
+        match self.observation.load.depth {
+            Some(slots) if slots < enough => format!(" --depth {enough}"),
+            _ => String::new(),
+        }
+    }
+
     /// The promised latency, in seconds.
     pub(super) fn promised_latency_secs(&self) -> Option<f64> {
         let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();

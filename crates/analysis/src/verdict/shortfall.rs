@@ -62,14 +62,27 @@ impl Case<'_> {
                 "stop {}, and repeat before you blame the provider",
                 self.name_others()?
             )),
-            (Shortfall::Sustained(_), Some(Shift::Rate { at, .. })) => {
+            (Shortfall::Sustained(_), Some(Shift::Rate { from, to, at, .. })) => {
                 let warm_up = self.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
                 Some(format!(
                     "{COMPARE_CREDITS}; to test the rate after the fall, repeat with --warm-up {}s",
-                    warm_up_beyond(warm_up + at)
+                    warm_up_beyond((warm_up + at) * self.credit_time_factor(from, to))
                 ))
             }
             _ => None,
+        }
+    }
+
+    /// How many times longer credits last in the repetition: a latency is judged at the promised
+    /// rate, which spends them more slowly than a load without a rate.
+    fn credit_time_factor(&self, from: f64, to: f64) -> f64 {
+        let is_latency = |clause: &Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
+        let is_unpaced = self.observation.load.rate_iops.is_none();
+        match self.promised_iops() {
+            Some(rate) if is_unpaced && to < rate && rate < from && self.clauses.iter().any(is_latency) => {
+                (from - to) / (rate - to)
+            }
+            _ => 1.0,
         }
     }
 

@@ -281,7 +281,7 @@ fn format_csv(report: &Report) -> String {
 /// Loads the document of A or B, with the flags that apply to both.
 fn load_side(session: &Session, args: &Args, side: &str) -> Result<Document, Faults> {
     let mut document = match side {
-        file if file.ends_with(".toml") => run::load_document(Some(&file.to_owned()))?,
+        file if file.ends_with(".toml") && !file.starts_with('-') => run::load_document(Some(&file.to_owned()))?,
         flags if flags.starts_with('-') => {
             let fault = |why: &str| Faults::usage(Fault::new(why).at(flags));
             let words = split_words(flags).ok_or_else(|| fault("a quote is not closed"))?;

@@ -11,12 +11,16 @@ use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::path::io_path_of_report;
 use report::html::run::{
-    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, mark_limits, mark_mean, mark_required, nines,
-    percentile_axis, permit_overwrite, plane_chart_of_jobs, requirement_from_result, shared_limits_section,
-    title_of_loads,
+    KEEP_AND_REPEAT, PlanePoint, advise_judging, mark_limits, mark_mean, mark_required, nines, percentile_axis,
+    plane_chart_of_jobs, requirement_from_result, shared_limits_section, title_of_loads,
 };
 use report::numbers::{duration, duration_with_unit, format_rough, format_time, local_time, rate, throughput};
 use study::explain::{DISCLAIMER, ExplainedLoad, Explanation};
+
+mod advice;
+
+pub use advice::complete_advice;
+use advice::{format_load_arguments, permit_writes};
 
 /// Quantiles of sources with a whole distribution.
 const SHOWN_QUANTILES: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -238,6 +242,10 @@ fn repeat_with_fio(explanation: &Explanation) -> Option<String> {
         options.retain(|(option, _)| option != name);
         options.push(((*name).to_owned(), (*value).to_owned()));
     }
+    let is_small = rules.contains(&"SMALL-FILE");
+    for (_, size) in options.iter_mut().filter(|(name, _)| is_small && name == "size") {
+        "SIZE".clone_into(size);
+    }
     options.retain(|(name, _)| name != "name");
     let words = options.iter().map(|(name, value)| match value.as_str() {
         "" => format!(" --{name}"),
@@ -245,7 +253,7 @@ fn repeat_with_fio(explanation: &Explanation) -> Option<String> {
     });
     let words: String = words.collect();
     let name = format!("--name={}", only.observation.name);
-    let larger = match rules.contains(&"SMALL-FILE") {
+    let larger = match is_small {
         true => ", with a larger size=",
         false => "",
     };
@@ -354,27 +362,6 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     }
 }
 
-/// Formats target, block size and mix of a load as arguments.
-fn format_load_arguments(observation: &Observation) -> Option<String> {
-    let load = &observation.load;
-    let [target] = &load.targets[..] else { return None };
-    let block = load.block?.to_string().replace(' ', "");
-    let order = if load.random? { "" } else { " --sequential" };
-    let target = shell_word(target);
-    Some(format!(
-        "{target} --block {block} --read {:.0}{order}",
-        load.read_percent?
-    ))
-}
-
-/// Permits the command in advice to write to a target of another tool, and states what is lost.
-fn permit_writes(advice: &str, observation: &Observation) -> String {
-    match (&observation.load.targets[..], observation.load.read_percent) {
-        ([target], Some(reads)) if reads < 100.0 => permit_overwrite(advice, target),
-        _ => advice.to_owned(),
-    }
-}
-
 /// Describes the loads, and their target if they have the same; `None` if the source lacks it.
 fn describe_loads(explanation: &Explanation) -> Option<String> {
     let loads = || explanation.loads.iter().map(|load| &load.observation);
@@ -413,27 +400,6 @@ fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
         sentence: format_sentence(&load.diagnosis.sentence),
         advice: complete_advice(load),
     }
-}
-
-/// The advice of the diagnosis, with the target and the load in its commands.
-pub fn complete_advice(load: &ExplainedLoad) -> Vec<String> {
-    // `verify` has another name for the order.
-    let words = format_load_arguments(&load.observation);
-    let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
-    let depth = load.observation.load.depth;
-    let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
-    let advice = load.diagnosis.advice.iter();
-    let run = words
-        .as_ref()
-        .map(|words| format!("`fathom run --target {words}{depth} --confirm`"));
-    let with_run = |advice: String| match &run {
-        Some(run) => advice.replace("`fathom run --confirm`", run),
-        None => advice,
-    };
-    advice
-        .map(|advice| with_run(complete_sweep(advice, words.as_deref())))
-        .map(|advice| permit_writes(&advice, &load.observation))
-        .collect()
 }
 
 fn build_tiles(observation: &Observation) -> Vec<Tile> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::compare::{Figure, Judgement, MIN_RUNS, Trend};
+use analysis::compare::{Figure, Judgement, LevelChange, MIN_RUNS, Trend};
 use analysis::format_change;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -105,9 +105,11 @@ fn build_tile(trend: &Trend) -> Option<Tile> {
     Some(Tile::new(&format!("Newest run, {}", trend.name), value, note))
 }
 
-/// Describes a change with its interval: `-20 % (95 %: -22 % to -18 %)`.
+/// Describes a change with its interval: `-20 % (95 %: -22 % to -18 %)`. The change is of medians
+/// and the interval of means, which outliers move, so an interval without the change is omitted.
 fn describe_ratio(ratio: f64, interval: Option<[f64; 2]>) -> String {
     let change = format_change(ratio);
+    let interval = interval.filter(|[low, high]| (*low..=*high).contains(&ratio));
     match interval.map(|ends| ends.map(format_change)) {
         Some([low, high]) if low != high => format!("{change} (95 %: {low} to {high})"),
         _ => change,
@@ -310,22 +312,12 @@ fn judge(figures: &[Trend]) -> Verdict {
             )
         }
         Some((trend, change)) => {
-            let described = changed.iter().filter_map(|trend| {
-                let last = trend.changes.last()?;
-                let [from, to] = [last.from, last.to].map(|value| trend.figure.format_value(value));
-                let changed = describe_ratio(last.ratio, interval_of_last_change(trend));
-                let since = match last.entry_after == change.entry_after {
-                    true => String::new(),
-                    false => format!(" since entry {}", last.entry_after),
-                };
-                Some(format!("{} from {from} to {to}, {changed}{since}", trend.name))
-            });
             let since = format!("entry {} ({})", change.entry_after, format_day(change.unix_ns));
             (
                 format!("{} {} since {since}", trend.name, format_change(change.ratio)),
                 format!(
-                    "By more than chance, since {since}: {}.",
-                    described.collect::<Vec<_>>().join(", ")
+                    "By more than chance, since {since}: {}",
+                    describe_changes(&changed, trend, change)
                 ),
             )
         }
@@ -334,6 +326,32 @@ fn judge(figures: &[Trend]) -> Verdict {
         headline,
         ..Verdict::new(word, tone, sentence)
     }
+}
+
+/// Describes the last change of each figure: first those at the entry of the deciding change that
+/// it judges alike, then the others.
+fn describe_changes(changed: &[&Trend], decisive: &Trend, deciding: &LevelChange) -> String {
+    let (mut alike, mut others) = (Vec::new(), Vec::new());
+    for trend in changed {
+        let Some(last) = trend.changes.last() else { continue };
+        let [from, to] = [last.from, last.to].map(|value| trend.figure.format_value(value));
+        let ratio = describe_ratio(last.ratio, interval_of_last_change(trend));
+        let described = format!("{} from {from} to {to}, {ratio}", trend.name);
+        match (last.entry_after, last.judgement) == (deciding.entry_after, deciding.judgement) {
+            true if trend.figure == decisive.figure => alike.insert(0, described),
+            true => alike.push(described),
+            false => others.push(format!(
+                "{described} since entry {} ({})",
+                last.entry_after,
+                last.judgement.word()
+            )),
+        }
+    }
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!(" Also: {}.", others.join(", ")),
+    };
+    format!("{}.{others}", alike.join(", "))
 }
 
 fn build_chart(id: &str, trend: &Trend) -> Chart {

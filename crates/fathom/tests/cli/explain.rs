@@ -281,6 +281,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
             "<li>This overwrites data05, whose data are lost: ",
             "--report page.html --allow-overwrite data05",
             "To repeat it, with a larger size=: ",
+            " --size=SIZE ",
             "fio --name=",
             "--filename=data05 --runtime=300 --time_based --ramp_time=30 --output-format=json",
             // One sentence, with options of fio instead of fathom.

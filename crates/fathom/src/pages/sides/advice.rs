@@ -173,7 +173,8 @@ fn ab_side(arguments: &[String]) -> Option<String> {
     let mut words = arguments[2..].iter();
     while let Some(word) = words.next() {
         let name = word.split('=').next().unwrap_or_default();
-        if names_output(name) {
+        // Tests that differ only in the seed are the same load.
+        if names_output(name) || name == "--seed" {
             if !word.contains('=') {
                 words.next();
             }
@@ -369,6 +370,16 @@ mod tests {
                 "to compare: `fathom compare monday.fathom tuesday.fathom repeat-1.fathom --report \
                  compare-again.html`",
             ]
+        );
+    }
+
+    #[test]
+    fn tests_that_differ_only_in_the_seed_are_one_load() {
+        let files = ["a.fathom".to_owned(), "b.fathom".to_owned()];
+        let heads = ["--seed 7", "--seed=8"].map(|seed| head(&format!("fathom run {seed} a.toml")));
+        assert_eq!(
+            next(&files, &heads, &sides(&[])).advice[0],
+            "to see the variation: `fathom ab a.toml a.toml --save ab.fathom --report ab.html`"
         );
     }
 

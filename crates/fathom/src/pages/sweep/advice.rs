@@ -163,9 +163,22 @@ fn confirm(curve: &Curve, report: &Report, study: &Study, summary: &Summary) -> 
         None => requirement_from_result(row.iops, row.p99_ns.map(|p99| ("p99".to_owned(), p99))),
     };
     let run = run_command(&study.runs.first()?.results, summary)?;
+    // One run cannot show that more in flight gains nothing.
+    let advice = &curve.knee.advice;
+    let gains_nothing = match advice.kind {
+        AdviceKind::Knee => true,
+        AdviceKind::LimitKept | AdviceKind::LimitNotReached => advice.at_least.is_some_and(|kept| kept > load),
+        _ => false,
+    };
+    let caveat = match gains_nothing && curve.parameter == Parameter::Depth {
+        true => " If its page suggests more in flight, trust this sweep.",
+        false => "",
+    };
     Some(Lead {
         topic: "What next".into(),
-        sentence: format!("Confirm the recommended load, {parameter} {setting}, with a longer test, and judge it."),
+        sentence: format!(
+            "Confirm the recommended load, {parameter} {setting}, with a longer test, and judge it.{caveat}"
+        ),
         advice: vec![
             format!("`{run} --{parameter} {setting} --time 5m --save confirm.fathom`"),
             format!("`fathom report confirm.fathom --require {required} -o confirm.html`"),

@@ -16,7 +16,9 @@ pub fn complete_advice(advice: &str, results: &Results) -> String {
 /// Completes the commands in advice with target and load, ready to paste.
 pub(super) fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> String {
     let advice = vary_rate_of_file(advice, results);
-    let advice = complete_sweep(&advice, describe_load(results, summary).as_deref());
+    // A sweep refuses a file of several jobs.
+    let load = describe_load(results, summary).filter(|_| summary.jobs.len() <= 1);
+    let advice = complete_sweep(&advice, load.as_deref());
     // The repetition does not overwrite the files of the test.
     let arguments = &results.plan.origin.arguments;
     let is_run = arguments.get(1).is_some_and(|word| word == "run");
@@ -109,8 +111,11 @@ pub(super) fn load_options(results: &Results, job: &JobSummary) -> Option<String
     let total = &job.total;
     let block = Bytes(total.bytes.checked_div(total.operations)?);
     let reads = job.read.as_ref().map_or(0, |reads| reads.operations);
-    let read = (100.0 * reads as f64 / total.operations as f64).round();
-    let random = Observation::from_results(results, 0, 0).and_then(|observation| observation.load.random);
+    let measured_read = 100.0 * reads as f64 / total.operations as f64;
+    let planned = Observation::from_results(results, 0, 0).map(|observation| observation.load);
+    let planned_read = planned.as_ref().and_then(|load| load.read_percent);
+    let read = planned_read.unwrap_or(measured_read).round();
+    let random = planned.and_then(|load| load.random);
     let order = if random == Some(false) { " --sequential" } else { "" };
     Some(format!(" --block {} --read {read}{order}", size_word(block)))
 }

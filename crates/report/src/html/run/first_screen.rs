@@ -188,7 +188,7 @@ pub(super) fn advise_judgement(
         file = saved.map(name_of_repetition).or(file);
         advice.push(format!("`{}`", repeat_command(arguments, &options)));
     }
-    let judge = judge_command(results, summary, file.as_deref());
+    let judge = judge_command(results, summary, sustained_iops(context), file.as_deref());
     let then = if advice.is_empty() { "" } else { "then " };
     let judge = judge.map(|command| format!("{then}{}", advise_judging(&command)));
     advice.extend(judge.map(|judging| match (&summary.targets[..], &summary.jobs[..]) {
@@ -305,11 +305,23 @@ fn saved_file(arguments: &[String]) -> Option<&str> {
     })
 }
 
+/// The rate that remained after a fall, in operations per second. The mean of both levels cannot be
+/// reached again.
+fn sustained_iops(context: &PageContext) -> Option<f64> {
+    let mut evidence = context.diagnoses.iter().flat_map(|job| &job.diagnosis.evidence);
+    Some(evidence.find(|figure| figure.what == "level after")?.value)
+}
+
 /// A command that judges the saved result, or else repeats the load, against limits that this
-/// result meets.
-fn judge_command(results: &Results, summary: &Summary, saved: Option<&str>) -> Option<String> {
+/// result meets, and that the sustained rate meets if it is known.
+fn judge_command(
+    results: &Results,
+    summary: &Summary,
+    sustained_iops: Option<f64>,
+    saved: Option<&str>,
+) -> Option<String> {
     // Limits apply to every job.
-    let rates = summary.jobs.iter().map(|job| job.total.iops);
+    let rates = summary.jobs.iter().map(|job| job.total.iops).chain(sustained_iops);
     let p99 = summary.jobs.iter().filter_map(|job| job.total.latency.percentile(99.0));
     let p99 = p99.filter(|p99| p99.support != PercentileSupport::None);
     // A stall sets the p99, and no storage should be allowed one.

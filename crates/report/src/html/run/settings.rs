@@ -1,9 +1,11 @@
 //! Sections on the machine, the settings and the equivalent commands of a run, and its downloads.
 
+use std::borrow::Cow;
+
 use model::environment::Environment;
 use model::plan::Dialect;
-use model::results::{Equivalent, Results};
-use model::shell_word;
+use model::results::{Equivalent, EquivalentForm, Results};
+use model::{Direction, shell_word};
 
 use super::super::page::{Block, Download, Section, Table};
 use super::super::to_identifier;
@@ -230,9 +232,14 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
         let lost = equivalent.lost.iter().map(name);
         let mut notes: Vec<String> = lost.map(|lost| format!("Not equivalent: {lost}")).collect();
         notes.extend(equivalent.differs.iter().map(name));
+        let mut text = equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone());
+        if let Some(file) = overwritten_file(results, equivalent) {
+            text = format!("{} --allow-overwrite {file}", text.trim_end());
+            notes.insert(0, format!("This overwrites {file}, whose data are lost."));
+        }
         Block::Code {
             title: format!("For {}", tool_name(equivalent.dialect)),
-            text: equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone()),
+            text,
             notes,
         }
     };
@@ -242,6 +249,20 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
     let shown = shown.filter(|equivalent| !is_simulated || equivalent.dialect == Dialect::Native);
     let blocks: Vec<Block> = shown.map(block).collect();
     (!blocks.is_empty()).then(|| Section::folded("Equivalent commands", blocks))
+}
+
+/// The file that a command of this program refuses to overwrite without permission, quoted for a
+/// shell.
+fn overwritten_file<'a>(results: &'a Results, equivalent: &Equivalent) -> Option<Cow<'a, str>> {
+    let mut targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
+    let (Some(target), None) = (targets.next(), targets.next()) else {
+        return None;
+    };
+    let jobs = results.plan.steps.iter().flat_map(|step| &step.jobs);
+    let mut streams = jobs.flat_map(|job| &job.workers).flat_map(|worker| &worker.streams);
+    let is_command = equivalent.dialect == Dialect::Native && equivalent.form == EquivalentForm::CommandLine;
+    let writes = streams.any(|stream| stream.mix.includes(Direction::Write));
+    (is_command && writes && target.kind == "file").then(|| shell_word(&target.path))
 }
 
 /// The name of the tool of a dialect.
