@@ -214,6 +214,8 @@ pub struct CompletionLatency {
     pub min_ns: f64,
     /// Largest value.
     pub max_ns: f64,
+    /// Largest time to submit an operation, which comes before.
+    pub submission_max_ns: Option<f64>,
 }
 
 impl Latency {

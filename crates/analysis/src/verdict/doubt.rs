@@ -25,8 +25,8 @@ const MIN_STORAGE_SHARE: f64 = 0.9;
 pub(super) const MAX_DISTURBED_EXCESS: f64 = 0.1;
 /// Undisturbed seconds alone break a limit if they exceed it by this factor.
 const CLEAR_EXCESS_FACTOR: f64 = 2.0;
-/// Maximum mean submission time, as a share of the margin between a percentile of the completion
-/// latency and its limit.
+/// Maximum share of the operations beyond a percentile whose submission may take the whole margin
+/// between that percentile of the completion latency and its limit.
 const MAX_SUBMISSION_SHARE: f64 = 0.1;
 /// Latencies are not trusted if more than this share of operations waited for a free slot.
 pub const MAX_BLOCKED_OPS: f64 = 0.01;
@@ -127,21 +127,29 @@ impl Case<'_> {
         self.submission_ns(clause).is_some()
     }
 
-    /// Mean time to submit an operation, which the percentile of a clause excludes.
-    fn submission_ns(&self, clause: &Clause) -> Option<f64> {
+    /// Mean and maximum time to submit an operation, which the percentile of a clause excludes.
+    fn submission_ns(&self, clause: &Clause) -> Option<(f64, Option<f64>)> {
         matches!(clause.metric, Metric::Quantile { .. }).then_some(())?;
         let latency = estimate::direction_flow(self.observation, clause.direction)?.user_latency()?;
-        Some((latency.mean_ns? - latency.completion?.mean_ns).max(0.0))
+        let completion = latency.completion?;
+        let mean = (latency.mean_ns? - completion.mean_ns).max(0.0);
+        Some((mean, completion.submission_max_ns))
     }
 
-    /// Doubts a percentile of the completion latency if submissions took much of the margin below
-    /// the limit.
+    /// Doubts a percentile of the completion latency if slow submissions may take it beyond the
+    /// limit. By Markov's inequality, at most `mean / margin` of them take the whole margin.
     fn doubt_completion_percentile(&self, clause: &Clause, value: f64) -> Option<Doubt> {
-        let submission = self.submission_ns(clause)?;
-        (submission > MAX_SUBMISSION_SHARE * (clause.target - value)).then(|| {
+        let Metric::Quantile { share } = clause.metric else {
+            return None;
+        };
+        let (mean, max) = self.submission_ns(clause)?;
+        let margin = clause.target - value;
+        let is_short = max.is_some_and(|max| max <= margin) || mean <= MAX_SUBMISSION_SHARE * (1.0 - share) * margin;
+        let max = max.map_or(String::new(), |max| format!(" and up to {}", Metric::Mean.show(max)));
+        (!is_short).then(|| {
             let why = format!(
-                "clat excludes the submission, which took {} on average",
-                Metric::Mean.show(submission)
+                "clat excludes the submission, which took {} on average{max}",
+                Metric::Mean.show(mean)
             );
             Doubt::new(Cause::Absent, why)
                 .with_action("repeat with lat_percentiles=1, so that fio reports percentiles of lat".into())

@@ -597,18 +597,30 @@ fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
 /// fio's clat excludes the submission, which takes all the time of an extending direct write.
 #[test]
 fn a_percentile_of_the_completion_latency_passes_only_if_submissions_are_short() {
-    let verdict = |mean_us: f64| {
+    let verdict_of = |requirement: &str, mean_us: f64, submission_max_us: Option<f64>| {
+        let completion = CompletionLatency {
+            mean_ns: 3e3,
+            submission_max_ns: submission_max_us.map(|max| max * 1e3),
+            ..CompletionLatency::default()
+        };
         let latency = Latency {
             samples: Some(10_000),
             mean_ns: Some(mean_us * 1e3),
             min_ns: Some(43e3),
-            quantiles: vec![(0.4, 2.7e3), (0.5, 2.7e3), (0.6, 2.7e3)],
-            completion: Some(CompletionLatency::default().with(|completion| completion.mean_ns = 3e3)),
+            quantiles: [0.4, 0.5, 0.6, 0.985, 0.99, 0.995].map(|share| (share, 2.7e3)).into(),
+            completion: Some(completion),
             ..Latency::default()
         };
         let observation = Observation::default().with(|observation| observation.total.latency = Some(latency));
-        judge_alone("median<=40us", &observation)
+        judge_alone(requirement, &observation)
     };
+    let verdict = |mean_us: f64| verdict_of("median<=40us", mean_us, None);
+    // Few submissions that take the whole margin change p99, but hardly the mean.
+    let few_slow = verdict_of("p99<=50ms", 2633.0, Some(112e3));
+    let expected = "clat excludes the submission, which took 2.63 ms on average and up to 112 ms";
+    assert_inconclusive(&few_slow, Cause::Absent, expected);
+    assert_inconclusive(&verdict_of("p99<=40us", 4.0, None), Cause::Absent, "1 us on average");
+    assert_outcome(&verdict_of("p99<=40us", 4.0, Some(30.0)), Outcome::Pass);
     let slow = verdict(151.0);
     assert_inconclusive(
         &slow,

@@ -75,6 +75,8 @@ fn pool_completions(parts: &[(f64, CompletionLatency)], weights: f64) -> Complet
         mean_ns: parts.iter().map(|(weight, part)| weight * part.mean_ns).sum::<f64>() / weights,
         min_ns: parts.iter().map(|(_, part)| part.min_ns).fold(f64::INFINITY, f64::min),
         max_ns: parts.iter().map(|(_, part)| part.max_ns).fold(0.0, f64::max),
+        submission_max_ns: (parts.iter().map(|(_, part)| part.submission_max_ns))
+            .try_fold(0.0, |max: f64, part| Some(max.max(part?))),
     }
 }
 

@@ -153,6 +153,8 @@ pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()>
 /// being written to, or `InvalidData` if they have changed what the run did not write.
 pub(super) fn seal(file: &fs::File, parts: &[Range<u64>], unwritten: &UnwrittenParts) -> io::Result<Instant> {
     if !unwritten.is_empty() {
+        // Stores of another program into a mapped page change the times only if the page is clean.
+        file.sync_data()?;
         // A change that is too late for the comparison gets a later time than the run's last write.
         thread::sleep(timestamp_margin(&sys::file::file_stamp(file)?));
     }

@@ -48,6 +48,9 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
             mean_ns: get_number(latency, "mean")?,
             min_ns: get_number(latency, "min")?,
             max_ns: get_number(latency, "max")?,
+            submission_max_ns: value
+                .get("slat_ns")
+                .and_then(|submission| get_number(submission, "max")),
         })
     };
     let of_quantiles = measured_completion.filter(|_| borrowed && !quantiles.is_empty());

@@ -24,6 +24,7 @@ pub(in crate::import) fn is_report(text: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 struct Part {
     rates: Rates,
+    submission: Option<LatencyLine>,
     completion: Option<LatencyLine>,
     total: Option<LatencyLine>,
     percentiles: Vec<(f64, f64)>,
@@ -191,7 +192,7 @@ impl Part {
         if let Some(latency_line) = parse_latency(line) {
             let latency_line = latency_line?;
             match latency_line.stage {
-                Stage::Submission => {}
+                Stage::Submission => self.submission = Some(latency_line),
                 Stage::Completion => self.completion = Some(latency_line),
                 Stage::Total => self.total = Some(latency_line),
             }
@@ -253,6 +254,7 @@ impl Entry {
                         mean_ns: line.mean_ns,
                         min_ns: line.min_ns,
                         max_ns: line.max_ns,
+                        submission_max_ns: part.submission.map(|line| line.max_ns),
                     }),
                 ..Latency::default()
             }),
