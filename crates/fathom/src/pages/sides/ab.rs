@@ -372,7 +372,8 @@ mod tests {
             Some("/o: file of 1 GiB on vda")
         );
         assert_eq!(find_shared_target(&heads, &heads[1].about), None);
-        assert!(describes_target("test file of 1 GiB in /o on ext4, prepared earlier", "/o"));
+        let temporary = "test file of 1 GiB in /o on ext4, prepared earlier";
+        assert!(describes_target(temporary, "/o"));
     }
 
     #[test]
