@@ -74,7 +74,10 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         findings: warnings(report),
         sections: build_sections(report, study),
         downloads: vec![figures_download("ab", report)],
-        provenance: summary.as_ref().map_or_else(String::new, provenance),
+        provenance: summary.as_ref().map_or_else(String::new, |summary| {
+            // The default name of its runs.
+            provenance(summary).replacen(", run, ", ", ab, ", 1)
+        }),
         ..Page::default()
     };
     reword_open_verdict(&mut page);
