@@ -9,7 +9,7 @@ use model::plan::{
 };
 use model::{Bytes, Direction, Nanos, visible};
 
-use crate::numbers::{pluralize, rate};
+use crate::numbers::{count, pluralize, rate};
 
 /// Marks figures of simulated storage, in titles and in text for the terminal.
 pub const SIMULATION: &str = "SIMULATION: no real storage";
@@ -207,6 +207,7 @@ fn describe_total_rate(job: &Job) -> Option<String> {
         }
     }
     match (operations > 0.0, bytes > 0.0) {
+        (true, _) if operations.fract() == 0.0 => Some(format!("paced at {} IOPS", count(operations as u64))),
         (true, _) => Some(format!("paced at {} IOPS", rate(operations))),
         (_, true) => Some(format!("paced at {}/s", Bytes(bytes.round() as u64))),
         _ => None,

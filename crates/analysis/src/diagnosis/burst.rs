@@ -122,10 +122,7 @@ fn has_enforced_dispersion(level: &Segment) -> bool {
 pub(super) fn describe_fall(input: &Input<'_>, step: &StepDown) -> String {
     let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
     let when = match step.at < warm_up {
-        true => format!(
-            "{:.0} s {IN_WARM_UP}, so the measured window shows only the lower rate",
-            step.at
-        ),
+        true => format!("{:.0} s {IN_WARM_UP}", step.at),
         false => format!("{:.0} s into the measured window", step.at - warm_up),
     };
     format!(

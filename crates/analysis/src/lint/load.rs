@@ -107,7 +107,7 @@ pub(super) const RULES: &[Rule] = &[
                 let Some(word) = written.filter_map(|stream| describe_repetition(&stream.content)).next() else {
                     continue;
                 };
-                findings.push(rule.finding(format!("it writes {word}"), &job.name));
+                findings.push(rule.finding(format!("the job writes {word}"), &job.name));
             }
         },
     },

@@ -434,7 +434,8 @@ impl Case<'_> {
                 false => ", such as a full cache, exhausted credits or other tenants",
             };
             notes.push(format!(
-                "measured for {measured_ns} instead of the {} s that a verdict needs: later effects are unknown{examples}",
+                "measured for {measured_ns} instead of the {} s that a verdict needs: what happens later is \
+                 unknown{examples}",
                 wanted.duration_secs
             ));
         }

@@ -68,7 +68,9 @@ pub(super) fn resulting_mix(stream: &Stream) -> Mix {
 
 pub(super) fn mix(mix: &Mix) -> String {
     let trims = mix.includes(Direction::Trim);
-    match (mix, mix.write_share()) {
+    // Shares computed from rates differ by rounding.
+    let share = (1e6 * mix.write_share()).round() / 1e6;
+    match (mix, share) {
         (Mix::TrimThenWrite, _) => "each block trimmed, then written".into(),
         (Mix::Traced { .. }, _) => "as in the trace".into(),
         _ if trims => "trims".into(),

@@ -165,12 +165,10 @@ fn read_side(file: &str) -> Result<Side, Faults> {
             observation,
         };
         let source = loaded.source;
-        let started = source.started.as_deref().map(local_time);
         let head = Head {
-            started: started.clone().unwrap_or_default(),
             about: std::iter::once(source.form)
                 .chain(source.host.map(|host| format!("on {host}")))
-                .chain(started)
+                .chain(source.started.as_deref().map(local_time))
                 .collect(),
             ..Head::default()
         };

@@ -192,7 +192,7 @@ fn baseline_file<'a>(files: &'a [String], ranking: &[RankedResult]) -> &'a str {
 
 /// Builds a table of results from best to worst, each compared with the best. With heads it is the
 /// table of a page: a mark at each figure replaces the verdict, so that a phone shows the figures.
-/// Times and targets that differ are in the last columns.
+/// Targets that differ are in the last column.
 pub fn ranking_table(
     files: &[String],
     heads: Option<&[Head]>,
@@ -216,7 +216,9 @@ pub fn ranking_table(
             figures.push(shown.figure);
         }
     }
-    let last_columns = list_differing(heads.unwrap_or_default());
+    // The lines about the results say when each was measured.
+    let mut pairs = heads.unwrap_or_default().windows(2);
+    let targets_differ = pairs.any(|pair| pair[0].targets != pair[1].targets);
     let arrange = |name: String, verdict: String, mut cells: Vec<String>, last: Vec<String>| {
         cells.extend(heads.is_none().then_some(verdict));
         std::iter::once(name).chain(cells).chain(last).collect::<Vec<_>>()
@@ -238,8 +240,8 @@ pub fn ranking_table(
             .chain([change])
             .collect();
         let head = heads.and_then(|heads| heads.get(result.index));
-        let last = last_columns.iter().filter_map(|(_, cell)| Some(cell(head?)));
-        let last = last.collect();
+        let last = head.filter(|_| targets_differ).map(|head| head.targets.clone());
+        let last = last.into_iter().collect();
         arrange(format!("{}. {}", place + 1, files[result.index]), word, cells, last)
     };
     let decisive = figures.iter().take(1).map(|figure| format!("{} (95 %)", figure.name()));
@@ -247,7 +249,7 @@ pub fn ranking_table(
     let titles = decisive
         .chain(figures.iter().skip(1).map(|figure| figure.name()))
         .chain(change);
-    let last = last_columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+    let last = targets_differ.then(|| "target".to_owned()).into_iter().collect();
     Table {
         caption: ranking_title(ranking).into(),
         head: arrange(String::new(), "verdict".into(), titles.collect(), last),
@@ -265,18 +267,6 @@ fn mark_change(changes: Option<&Vec<Change>>, figure: Figure) -> &'static str {
         (Some(Judgement::Worse), false) => " ▲ worse",
         _ => "",
     }
-}
-
-/// A column of a table of results: its title, and the cell of a result.
-type Column = (&'static str, fn(&Head) -> String);
-
-fn list_differing(heads: &[Head]) -> Vec<Column> {
-    let columns: [Column; 2] = [
-        ("measured", |head| head.started.clone()),
-        ("target", |head| head.targets.clone()),
-    ];
-    let differs = |(_, cell): &Column| heads.windows(2).any(|pair| cell(&pair[0]) != cell(&pair[1]));
-    columns.into_iter().filter(differs).collect()
 }
 
 /// Builds a chart of the deciding figure, with a row and interval for each result.

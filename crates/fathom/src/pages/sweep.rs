@@ -279,6 +279,9 @@ fn build_rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
     }
 }
 
+/// From this share of the highest rate on, a curve is flat.
+const FLAT_SHARE: f64 = 0.99;
+
 /// Describes where the curve becomes flat, or that it still rises at its end.
 fn describe_knee(curve: &Curve) -> String {
     let points = &curve.knee.points;
@@ -287,12 +290,19 @@ fn describe_knee(curve: &Curve) -> String {
     if curve.knee.kneedle.is_none() && curve.knee.find_dip().is_some() {
         return "The points vary too much to show where the curve becomes flat (its knee).".into();
     }
+    let mut reached = points.iter().zip(&curve.settings);
+    let flat_from = reached.find(|(point, _)| point.iops >= FLAT_SHARE * best);
     match last {
-        Some((last, setting)) if curve.knee.kneedle.is_none() && points.len() > 2 && last.iops >= best => format!(
-            "The curve has no knee: its rate is highest at the end, at {} {}.",
-            curve.parameter.name(),
-            format_setting(*setting)
-        ),
+        Some((last, setting)) if curve.knee.kneedle.is_none() && points.len() > 2 && last.iops >= best => {
+            let name = curve.parameter.name();
+            match flat_from.filter(|(_, first)| *first != setting) {
+                Some((_, first)) => format!("The curve is flat from {name} {} on.", format_setting(*first)),
+                None => format!(
+                    "The curve has no knee: its rate is highest at the end, at {name} {}.",
+                    format_setting(*setting)
+                ),
+            }
+        }
         _ => "Where the curve becomes flat (its knee), the storage is full: more load gives no more operations per \
               second, and each operation waits longer."
             .into(),

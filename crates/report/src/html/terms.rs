@@ -128,6 +128,8 @@ pub(super) fn find_terms(page: &Page) -> Vec<Term> {
     );
     screen_text.extend(page.charts.iter().flat_map(list_chart_texts));
     let screen_text = screen_text.join(" ").to_lowercase();
+    // Wilcoxon's ranks are no processes.
+    let screen_text = screen_text.replace("signed ranks", "").replace("rank test", "");
     let is_seen = |(names, _): &Term| {
         names
             .split('|')

@@ -74,7 +74,10 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         findings: warnings(report),
         sections: build_sections(report, study),
         downloads: vec![figures_download("ab", report)],
-        provenance: summary.as_ref().map_or_else(String::new, provenance),
+        provenance: summary.as_ref().map_or_else(String::new, |summary| {
+            // The default name of its runs.
+            provenance(summary).replacen(", run, ", ", ab, ", 1)
+        }),
         ..Page::default()
     };
     reword_open_verdict(&mut page);
@@ -91,8 +94,13 @@ fn find_shared_target(heads: &[Head], common: &[String]) -> Option<String> {
     let last = heads.last()?;
     let is_shared = !last.targets.is_empty() && heads.iter().all(|head| head.targets == last.targets);
     let mut lines = last.about.iter();
-    let line = lines.find(|line| is_shared && line.starts_with(&last.targets))?;
+    let line = lines.find(|line| is_shared && describes_target(line, &last.targets))?;
     (!common.contains(line)).then(|| line.clone())
+}
+
+/// True for the line about a target: a file that the user named, or a test file in a directory.
+fn describes_target(line: &str, target: &str) -> bool {
+    line.starts_with(target) || line.starts_with("test file of ") && line.contains(&format!(" in {target}"))
 }
 
 fn sentences(report: &Report, topic: Topic) -> impl Iterator<Item = String> {
@@ -140,7 +148,7 @@ fn describe_side(
     // The first run may prepare a file that both sides use.
     let is_shared = |line: &str| {
         let target = heads.first().map_or("", |head| &head.targets);
-        !target.is_empty() && heads.iter().all(|head| head.targets == target) && line.starts_with(target)
+        !target.is_empty() && heads.iter().all(|head| head.targets == target) && describes_target(line, target)
     };
     let mut lines = head.iter().flat_map(|head| &head.about);
     match lines.find(|line| !is_hidden(line) && !is_shared(line)) {
@@ -367,6 +375,8 @@ mod tests {
             Some("/o: file of 1 GiB on vda")
         );
         assert_eq!(find_shared_target(&heads, &heads[1].about), None);
+        let temporary = "test file of 1 GiB in /o on ext4, prepared earlier";
+        assert!(describes_target(temporary, "/o"));
     }
 
     #[test]

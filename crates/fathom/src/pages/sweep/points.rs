@@ -184,7 +184,10 @@ fn describe_precision(report: &Report) -> Option<String> {
         widths.iter().copied().reduce(f64::min)?,
         widths.iter().copied().reduce(f64::max)?,
     );
-    Some(format!("Sure: the rates are known within ± {min:.1} to {max:.1} %."))
+    Some(match max < 0.05 {
+        true => "Sure: the rates are known within ± 0.1 %.".into(),
+        false => format!("Sure: the rates are known within ± {min:.1} to {max:.1} %."),
+    })
 }
 
 /// Describes the weaknesses of the figures, for the first screen.

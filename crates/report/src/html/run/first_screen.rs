@@ -65,7 +65,7 @@ pub(super) fn describe_scope(topic: &str, summary: &Summary, jobs: &[JobSummary]
 }
 
 /// Describes the measured part of the only target: ` on 1 GiB of /mnt/data, 2 % of sda (50 GiB)`.
-/// Empty for several targets.
+/// Of several targets their number and size, if they have the same size on one host.
 pub fn describe_region(summary: &Summary) -> String {
     match &summary.targets[..] {
         [target] => format!(
@@ -77,6 +77,9 @@ pub fn describe_region(summary: &Summary) -> String {
             },
             share_of_disk(target)
         ),
+        [first, rest @ ..] if summary.hosts.len() < 2 && rest.iter().all(|target| target.size == first.size) => {
+            format!(" on {} targets of {} each", rest.len() + 1, first.size)
+        }
         _ => String::new(),
     }
 }

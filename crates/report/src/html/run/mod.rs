@@ -186,8 +186,6 @@ pub struct Head {
     pub about: Vec<String>,
     /// Its targets.
     pub targets: String,
-    /// When it started, in local time.
-    pub started: String,
     /// The command line; empty if there was none.
     pub arguments: Vec<String>,
     /// The warnings of the checks.
@@ -208,7 +206,6 @@ impl Head {
             title: first_screen::run_title(&summary),
             about: first_screen::describe_run(results, &summary),
             targets: first_screen::list_targets(&summary),
-            started: local_time(&summary.started),
             arguments: results.plan.origin.arguments.clone(),
             warnings: results
                 .findings

@@ -43,13 +43,16 @@ pub(super) fn system_section(results: &Results, summary: &Summary) -> Option<Sec
                 .as_ref()
                 .map_or("not distinguished".into(), |ours| count(value(ours)))
         };
+        let kernel = |requests: u64, merged: u64| match merged {
+            0 => count(requests),
+            merged => format!("{} + {} merged", count(requests), count(merged)),
+        };
         vec![
             device.full_name(),
-            count(device.kernel.reads),
+            kernel(device.kernel.reads, device.merged[0]),
             ours(|ours| ours.reads),
-            count(device.kernel.writes),
+            kernel(device.kernel.writes, device.merged[1]),
             ours(|ours| ours.writes),
-            format!("{} / {}", count(device.merged[0]), count(device.merged[1])),
             device.in_device.map_or("-".into(), |value| format!("{value:.2}")),
             device.busy_percent.map_or("-".into(), |value| format!("{value:.1} %")),
         ]
@@ -64,7 +67,6 @@ pub(super) fn system_section(results: &Results, summary: &Summary) -> Option<Sec
                 "reads (this test)",
                 "writes (kernel)",
                 "writes (this test)",
-                "merged r/w",
                 "requests in the device (mean)",
                 "busy",
             ],
