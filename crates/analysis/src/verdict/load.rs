@@ -185,9 +185,9 @@ impl Case<'_> {
 
     /// The option that a rate needs in addition, if the test has too few slots for it.
     pub(super) fn describe_missing_depth(&self, rate: f64) -> String {
-        let enough = u64::from(open_loop_slots(self.needed_in_flight(rate).operations));
+        let needed = self.needed_in_flight(rate).operations;
         match self.observation.load.depth {
-            Some(slots) if slots < enough => format!(" --depth {enough}"),
+            Some(slots) if (slots as f64) < needed => format!(" --depth {}", open_loop_slots(needed)),
             _ => String::new(),
         }
     }

@@ -336,9 +336,17 @@ fn a_latency_is_judged_only_at_the_promised_rate() {
     let above = SeriesGenerator::new(5).observation(6000.0, 7000.0, 4.0, 60);
     let verdict = judge_alone("iops>=4000,mean<=3ms", &above);
     assert_inconclusive(&verdict, Cause::Uncapped, "not limited to the promised rate");
+    let action = "repeat with the promised rate: --rate 4000";
+    assert_eq!(verdict.clauses[1].action.as_deref(), Some(action));
+    // 4000 operations per second of 3 ms each are 12 in flight.
+    let shallow = above.with(|observation| observation.load.depth = Some(8));
+    let verdict = judge_alone("iops>=4000,mean<=3ms", &shallow);
+    assert_eq!(verdict.clauses[1].action, Some(format!("{action} --depth 32")));
     let below = SeriesGenerator::new(5).observation(3000.0, 4000.0, 1.0, 60);
     let verdict = judge_alone("iops>=4000,mean<=3ms", &below);
     assert_inconclusive(&verdict, Cause::Load, "are promised");
+    let action = "repeat with the load of the promise: --rate 4000";
+    assert_eq!(verdict.clauses[1].action.as_deref(), Some(action));
 }
 
 /// Judged by its latency alone, the device would look slow.

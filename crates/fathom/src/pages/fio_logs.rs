@@ -2,15 +2,16 @@
 //! Missing data is reported, not filled in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use dialects::import::logs::{DirectionLog, Log, LogKind, LogName};
 use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::stats::{Support, support};
-use model::{Bytes, Direction, PerDirection};
+use model::{Bytes, Direction, PerDirection, shell_word};
 use report::html::chart::{Axis, Chart, Form, Series, Tone, X, direction_tone, time_unit};
 use report::html::page::{self, Block, Lead, Page, Section, Table, Tile, Verdict};
-use report::html::run::percentile_curve;
+use report::html::run::{percentile_curve, requirement_from_result};
 use report::numbers::{count, format_time, pluralize, rate, throughput};
 
 /// A log with its file.
@@ -105,10 +106,7 @@ pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         .max();
     about.extend(last.map(|last| {
         let length = last.saturating_sub(origin.unwrap_or(0));
-        format!(
-            "lines over {}",
-            report::numbers::duration_with_unit(model::Nanos::millis(length))
-        )
+        report::numbers::duration_with_unit(model::Nanos::millis(length))
     }));
     about.extend(
         origin
@@ -120,11 +118,7 @@ pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         title: build_title(&jobs),
         about,
         verdict: Verdict::new("LOGS ONLY", page::Tone::Plain, LIMITS_OF_LOGS),
-        lead: vec![Lead::new(
-            "What next",
-            "If the run also wrote a JSON report (--output-format=json --output=run.json), judge that:".into(),
-            vec!["`fathom report run.json --require 'iops>=4000,p99<=3ms' -o page.html`".into()],
-        )],
+        lead: vec![advise_next_step(logs, others, origin.unwrap_or(0))],
         findings: list_unread(logs, others),
         provenance: format!("{title}, read by fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
@@ -145,6 +139,31 @@ pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     }
     page.sections.push(build_files_section(logs));
     page
+}
+
+/// Advises to judge the JSON report of the run, by the rate of the logs if they have one.
+fn advise_next_step(logs: &[LogFile], others: &[String], origin: u64) -> Lead {
+    let mut folders = logs.iter().map(|log| Path::new(&log.file).parent());
+    let folder = folders.next().flatten();
+    let folder = folder.filter(|first| folders.all(|folder| folder == Some(*first)));
+    let report = others.iter().find(|name| name.ends_with(".json"));
+    let report = folder
+        .zip(report)
+        .map(|(folder, name)| folder.join(name).display().to_string());
+    let files: Vec<&LogFile> = logs.iter().collect();
+    let is_one_job = logs.iter().all(|log| log.name.job == logs[0].name.job);
+    let rate = sum_of_means(&files, LogKind::Iops, origin).filter(|_| is_one_job);
+    let require = match rate {
+        Some((iops, _)) => requirement_from_result(iops, []),
+        None => "'iops>=4000,p99<=3ms'".to_owned(),
+    };
+    let file = report.as_deref().unwrap_or("run.json");
+    let sentence = match report {
+        Some(_) => format!("If {file} is the JSON report of the run, judge that:"),
+        None => "If the run also wrote a JSON report (--output-format=json --output=run.json), judge that:".to_owned(),
+    };
+    let command = format!("`fathom report {} --require {require} -o page.html`", shell_word(file));
+    Lead::new("What next", sentence, vec![command])
 }
 
 /// What a reader must not conclude from logs.
@@ -494,37 +513,42 @@ fn build_percentile_chart(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
     Some(chart)
 }
 
+/// The rate of all workers, and how it was computed. `None` unless the logs ran at the same time.
+fn sum_of_means(files: &[&LogFile], kind: LogKind, origin: u64) -> Option<(f64, String)> {
+    // Without a log of the rate, the lines of single operations in another log are counted.
+    let kinds = [kind, LogKind::Latency, LogKind::Completion];
+    let files_of_kind = |kind: LogKind| files.iter().filter(move |file| file.name.kind == kind);
+    let source = kinds.into_iter().find(|kind| files_of_kind(*kind).next().is_some())?;
+    let logs: Vec<&Log> = files_of_kind(source).map(|file| &file.log).collect();
+    let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.time_range_ms).collect();
+    let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
+    let length = ends.iter().map(|at| at.1 - at.0).max()?;
+    let are_concurrent = end.saturating_sub(start) as f64 >= OVERLAP * length as f64;
+    if !are_concurrent || logs.iter().any(|log| log.is_merged) {
+        return None;
+    }
+    let lines = logs
+        .iter()
+        .flat_map(|log| log.directions.iter().map(move |(_, lines)| (log, lines)))
+        .filter(|(_, lines)| !lines.samples.is_empty() || !lines.intervals.is_empty());
+    let means = lines.map(|(log, lines)| match points_of_intervals(lines, log, kind, origin) {
+        Some((points, _)) => mean(points.iter().filter_map(|point| point.1)),
+        None if source == kind => mean_over_windows(&points_of_averages(&lines.samples, kind, origin).0),
+        None => None,
+    });
+    let value: f64 = means.sum::<Option<f64>>().filter(|value| *value > 0.0)?;
+    let note = match (ends.len(), source == kind) {
+        (1, true) => "mean over the log's time".to_owned(),
+        (1, false) => "counted in the latency log".to_owned(),
+        (several, _) => format!("sum of {several} workers, if they ran at the same time"),
+    };
+    Some((value, note))
+}
+
 /// Builds the tiles of the figures that the logs allow.
 fn build_tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
-        // Without a log of the rate, the lines of single operations in another log are counted.
-        let kinds = [kind, LogKind::Latency, LogKind::Completion];
-        let files_of_kind = |kind: LogKind| files.iter().filter(move |file| file.name.kind == kind);
-        let source = kinds.into_iter().find(|kind| files_of_kind(*kind).next().is_some())?;
-        let logs: Vec<&Log> = files_of_kind(source).map(|file| &file.log).collect();
-        let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.time_range_ms).collect();
-        let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
-        let length = ends.iter().map(|at| at.1 - at.0).max()?;
-        let are_concurrent = end.saturating_sub(start) as f64 >= OVERLAP * length as f64;
-        if !are_concurrent || logs.iter().any(|log| log.is_merged) {
-            return None;
-        }
-        let lines = logs
-            .iter()
-            .flat_map(|log| log.directions.iter().map(move |(_, lines)| (log, lines)))
-            .filter(|(_, lines)| !lines.samples.is_empty() || !lines.intervals.is_empty());
-        let means = lines.map(|(log, lines)| match points_of_intervals(lines, log, kind, origin) {
-            Some((points, _)) => mean(points.iter().filter_map(|point| point.1)),
-            None if source == kind => mean_over_windows(&points_of_averages(&lines.samples, kind, origin).0),
-            None => None,
-        });
-        let value: f64 = means.sum::<Option<f64>>().filter(|value| *value > 0.0)?;
-        let note = match (ends.len(), source == kind) {
-            (1, true) => "mean over the log's time".to_owned(),
-            (1, false) => "counted in the latency log".to_owned(),
-            (several, _) => format!("sum of {several} workers, if they ran at the same time"),
-        };
-        Some(Tile::new(name, words(value), note))
+        sum_of_means(files, kind, origin).map(|(value, note)| Tile::new(name, words(value), note))
     };
     let mut tiles = Vec::new();
     tiles.extend(sum(LogKind::Iops, "Operations per second", &|iops| {

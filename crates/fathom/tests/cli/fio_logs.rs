@@ -51,6 +51,7 @@ fn averages_of_a_recorded_log_are_shown() {
                 "You cannot conclude from them whether a requirement was met",
                 "Source and missing data",
                 "averages do not contain them",
+                "out.json is the JSON report of the run, judge that:",
             ],
         )
         .out;

@@ -2,7 +2,7 @@
 
 use crate::pages::results;
 use crate::prelude::*;
-use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, JobDiagnosis};
+use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, Evidence, JobDiagnosis};
 use model::histogram::Histogram;
 use model::results::SyncResults;
 use report::html;
@@ -176,6 +176,12 @@ fn the_end_of_credits_is_one_finding_with_one_action() {
                 answer: Answer::BurstEnd,
                 sentence: fell.into(),
                 advice: vec![advice.into()],
+                evidence: vec![Evidence {
+                    what: "level after".into(),
+                    value: 500.0,
+                    unit: "IOPS".into(),
+                    ..Evidence::default()
+                }],
                 ..Diagnosis::default()
             },
             ..JobDiagnosis::default()
@@ -198,6 +204,7 @@ fn the_end_of_credits_is_one_finding_with_one_action() {
         next.advice[0],
         "`fathom run --target x --warm-up 40s --save again.fathom`"
     );
+    assert_contains(&next.advice[1], "--require 'iops>=450,p99<=");
 }
 
 #[test]
