@@ -69,9 +69,10 @@ pub struct Stop {
     /// the beginning (fio `loops`); absent: once.
     #[serde(default)]
     pub rounds: Option<u32>,
-    /// Every operation counts (fio). Unless they repeat until the time is over, amounts include the
-    /// warm-up, and a job that completes them there is measured from its start. Operations in
-    /// flight when the time is over extend the measured window until they complete.
+    /// Every operation counts (fio). Unless they repeat until the time is over, bytes and passes
+    /// include the warm-up, and a job that completes its amounts there is measured from its start;
+    /// operations are counted anew after it. Operations in flight when the time is over extend the
+    /// measured window until they complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts_all: bool,
 }

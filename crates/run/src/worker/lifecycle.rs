@@ -437,8 +437,9 @@ impl Worker<'_> {
         }
         lifecycle.begin_recorder(io, at);
         if next == Phase::Measured {
-            if !includes_warm_up {
-                lifecycle.reset_budget(io, features.as_deref_mut());
+            match includes_warm_up {
+                true => io.budget.operations = lifecycle.budget.operations,
+                false => lifecycle.reset_budget(io, features.as_deref_mut()),
             }
             lifecycle.start_measuring(features, at);
         } else {
