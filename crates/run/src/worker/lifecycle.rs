@@ -437,9 +437,10 @@ impl Worker<'_> {
         }
         lifecycle.begin_recorder(io, at);
         if next == Phase::Measured {
-            match includes_warm_up {
-                true => io.budget.operations = lifecycle.budget.operations,
-                false => lifecycle.reset_budget(io, features.as_deref_mut()),
+            if !includes_warm_up {
+                lifecycle.reset_budget(io, features.as_deref_mut());
+            } else if !io.winding_down {
+                io.budget.operations = lifecycle.budget.operations;
             }
             lifecycle.start_measuring(features, at);
         } else {

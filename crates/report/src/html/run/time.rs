@@ -20,8 +20,8 @@ const MIN_LENGTH_PER_SECOND: Nanos = Nanos::secs(10);
 /// Intervals within a second are drawn as a band if they have this many operations on average. With
 /// fewer, the band would show only random variation.
 const MIN_IN_BAND: u64 = 10;
-/// A band ends at this multiple of the median point, or at the highest: the backlog of a stall would
-/// flatten the curve.
+/// A band ends at this multiple of the median point, or at the highest: the backlog of a stall
+/// would flatten the curve.
 const MAX_BAND_FACTOR: f64 = 3.0;
 /// Maximum length of drawn warm-up, as a share of the measured window.
 const WARM_UP_SHARE: f64 = 1.0 / 3.0;

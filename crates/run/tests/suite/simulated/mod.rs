@@ -250,9 +250,12 @@ fn amounts_include_the_warm_up_on_request() {
     let bytes = all.with(|stop| (stop.operations, stop.bytes) = (None, Some(Bytes(1000 * 4096))));
     let (measured, issued) = run(Nanos::micros(50_050), bytes);
     assert!(measured.abs_diff(500) <= 1 && issued == 1000, "{measured} of {issued}");
-    // Operations are counted anew.
+    // Operations are counted anew, from the first one issued in the window.
     let (measured, issued) = run(Nanos::micros(50_050), all);
-    assert!(measured == 1000 && issued.abs_diff(1500) <= 1, "{measured} of {issued}");
+    assert!(
+        measured.abs_diff(1000) <= 1 && issued.abs_diff(1500) <= 1,
+        "{measured} of {issued}"
+    );
 }
 
 #[test]
