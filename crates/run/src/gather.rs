@@ -145,7 +145,7 @@ impl Gather {
             workers: (0..plan.workers.len()).map(received).collect(),
             grids: grids.to_vec(),
             groups: TargetGroups::from_job(plan),
-            counts_warm_up: plan.stop.includes_warm_up(),
+            counts_warm_up: plan.stop.counts_all,
             length,
             ..Gather::default()
         }

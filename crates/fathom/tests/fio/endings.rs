@@ -240,9 +240,12 @@ fn ctrl_c_ends_the_run_with_a_report() {
     ran.exits(128)
         .out
         .assert_contains(&["\nfio: terminating on signal 2\n"]);
-    let ran = interrupted(&format!("{line} --output-format=json"));
-    assert_eq!((ran.code, ran.err.as_str()), (Some(128), ""), "{ran:#?}");
-    assert!(ran.json()["jobs"][0]["read"]["total_ios"].as_u64() > Some(0));
+    // Also in the ramp, which then counts.
+    for ramp in ["", " --ramp_time=30"] {
+        let ran = interrupted(&format!("{line}{ramp} --output-format=json"));
+        assert_eq!((ran.code, ran.err.as_str()), (Some(128), ""), "{ran:#?}");
+        assert!(ran.json()["jobs"][0]["read"]["total_ios"].as_u64() > Some(0));
+    }
 }
 
 #[test]

@@ -70,8 +70,8 @@ pub struct Stop {
     #[serde(default)]
     pub rounds: Option<u32>,
     /// Every operation counts (fio). Unless they repeat until the time is over, bytes and passes
-    /// include the warm-up, and a job that completes its amounts there is measured from its start;
-    /// operations are counted anew after it. Operations in flight when the time is over extend the
+    /// include the warm-up, and operations are counted anew after it. A job that ends in the
+    /// warm-up is measured from its start. Operations in flight when the time is over extend the
     /// measured window until they complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts_all: bool,
@@ -86,7 +86,7 @@ impl Stop {
         }
     }
 
-    /// Whether the operations of the warm-up count towards the amounts.
+    /// Whether the bytes and passes of the warm-up count towards the amounts.
     pub fn includes_warm_up(&self) -> bool {
         self.counts_all && !self.repeat_until_time
     }

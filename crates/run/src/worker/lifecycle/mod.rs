@@ -360,7 +360,7 @@ impl Worker<'_> {
         } = self;
         let mut features = features.as_deref_mut();
         let includes_warm_up = lifecycle.stop.includes_warm_up();
-        let ends_in_warm_up = leaving == Phase::WarmUp && includes_warm_up && reason != EndReason::Time;
+        let ends_in_warm_up = leaving == Phase::WarmUp && lifecycle.stop.counts_all && reason != EndReason::Time;
         if ends_in_warm_up {
             lifecycle.measured.start = lifecycle.timeline.phase_start();
         }
