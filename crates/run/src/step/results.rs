@@ -149,11 +149,12 @@ fn worker_results(
     let Some(ended) = outcome else { return results };
     let features = &ended.features;
     results.engine = ended.engine.clone();
-    results.started_ns = ended.measured_start;
+    results.started_ns = ended.measured.start;
     // Verification between rounds does not count towards the measured time of the writes.
     results.measured_ns = ended
-        .measured_end
-        .since(ended.measured_start + features.verify_time_between_rounds);
+        .measured
+        .end
+        .since(ended.measured.start + features.verify_time_between_rounds);
     (results.verified_ns, results.verified_usage) = (features.verify_time, features.verify_usage);
     results.block_lifetimes = features.lifetimes.clone();
     results.not_kept = features.unsaved_states.clone();
@@ -162,19 +163,19 @@ fn worker_results(
     (results.mismatches, results.mismatch_count) = (features.mismatches.clone(), features.mismatch_count);
     results.active_ns = ended.active;
     results.slots = ended.slots;
-    results.usage = ended.usage;
+    results.usage = ended.measured.usage;
     results.map_bytes = Bytes(ended.map_bytes);
     results.failure = ended.failure.clone().or(results.failure);
     results.tolerated = ended.tolerated.clone();
     results.merged_rows = ended.joined_rows;
     results.trace_waits = features.trace_waits;
     results.zone_resets = ended.zone_resets;
-    for (stream, direction, count) in &ended.late {
+    for (stream, direction, count) in &ended.measured.late {
         if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {
             direction.late += count;
         }
     }
-    for unfinished in &ended.unfinished {
+    for unfinished in &ended.measured.unfinished {
         let directions = &mut results.streams[unfinished.stream as usize].directions;
         if let Some(direction) = &mut directions[unfinished.direction]
             && unfinished.ages.max() as f64 > KEPT_AGE_FACTOR * direction.latency().mean()

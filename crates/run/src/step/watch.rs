@@ -1,6 +1,7 @@
 //! Watches the jobs of a step. It starts them when they are due, gathers their recorders, and stops
 //! them.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
@@ -42,7 +43,7 @@ impl<'a> StepState<'a> {
         let context = self.context;
         let mut monitor = CounterMonitor::start(context);
         let mut target_watch = TargetWatch::new(context, self.number, targets);
-        let (mut snapshot_asked, mut start_published, mut resumed_at) = (None, false, None);
+        let (mut snapshots_asked, mut start_published, mut resumed_at) = (VecDeque::new(), false, None);
         loop {
             (0..self.jobs.len()).for_each(|job| self.start_if_due(job, watcher));
             self.resume_simulation(&mut resumed_at);
@@ -55,9 +56,12 @@ impl<'a> StepState<'a> {
             }
             let snapshots = context.hooks.snapshots;
             if snapshots.is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed)) {
-                snapshot_asked.get_or_insert((Instant::now(), context.clock.now()));
+                snapshots_asked.push_back((Instant::now(), context.clock.now()));
             }
-            if snapshot_asked.take_if(|asked| self.is_snapshot_due(*asked)).is_some() {
+            let due = snapshots_asked.iter().take_while(|asked| self.is_snapshot_due(**asked));
+            let due = due.count();
+            if due > 0 {
+                snapshots_asked.drain(..due);
                 watcher(self.snapshot(&monitor));
             }
             if self.jobs.iter().all(LiveJob::has_ended) {

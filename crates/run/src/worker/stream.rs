@@ -273,20 +273,18 @@ impl Gate {
         }
     }
 
-    /// Operations due before `end` that were never issued, for each direction. A common schedule is
-    /// counted as reads.
+    /// Operations due before `end` that were never issued, for each direction.
     pub(crate) fn count_late(&self, end: Nanos) -> PerDirection<u64> {
         let count_lost = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
         match &self.pacing {
             LivePacing::Unpaced => PerDirection::default(),
-            LivePacing::Together(schedule, _) => PerDirection::new(count_lost(schedule), 0, 0),
+            LivePacing::Together(schedule, shares) => divide(count_lost(schedule), shares),
             LivePacing::PerDirection(schedules, _) => schedules.map(|schedule| schedule.as_ref().map_or(0, count_lost)),
         }
     }
 
     /// Calls `record` with the ages at `end` of the operations that were due before it but not
-    /// issued, and the number of operations of each age. A common schedule splits them by the
-    /// shares of the directions.
+    /// issued, and the number of operations of each age.
     pub(crate) fn each_overdue(&self, end: Nanos, mut record: impl FnMut(Direction, Nanos, u64)) {
         match &self.pacing {
             LivePacing::Unpaced => {}
@@ -294,9 +292,8 @@ impl Gate {
                 let (mut seen, mut recorded) = (0, PerDirection::<u64>::default());
                 for (age, count) in schedule.overdue_ages(end) {
                     seen += count;
-                    for (direction, share) in shares.iter() {
-                        let until_now = (seen as f64 * share).round() as u64;
-                        let new = until_now - std::mem::replace(&mut recorded[direction], until_now);
+                    for (direction, until_now) in divide(seen, shares).iter() {
+                        let new = until_now - std::mem::replace(&mut recorded[direction], *until_now);
                         if new > 0 {
                             record(direction, age, new);
                         }
@@ -322,6 +319,15 @@ fn direction_shares(stream: &Stream) -> PerDirection<f64> {
     match stream.mix.includes(Direction::Write) {
         true => PerDirection::new(reads, 1.0 - reads, 0.0),
         false => PerDirection::new(reads, 0.0, 1.0 - reads),
+    }
+}
+
+/// Divides the operations of a common schedule by the shares of the directions.
+fn divide(operations: u64, shares: &PerDirection<f64>) -> PerDirection<u64> {
+    let reads = (operations as f64 * shares.read).round() as u64;
+    match shares.trim > 0.0 {
+        true => PerDirection::new(reads, 0, operations - reads),
+        false => PerDirection::new(reads, operations - reads, 0),
     }
 }
 

@@ -100,15 +100,30 @@ fn rates_are_kept_exactly() {
 #[test]
 fn operations_beyond_the_capacity_are_counted_as_late() {
     // One server of 1 ms serves 1,000 a second of the 3,000 that are due.
-    let slow = one_server(Nanos::millis(1));
-    let mut tested_stream = stream();
-    tested_stream.depth = 4;
-    tested_stream.pacing = Pacing::Together { rate: Rate::iops(3000) };
-    let job = run_stream_on(slow, Stop::after(Nanos::secs(3)), tested_stream);
-    let total = job.total();
-    assert!(total.operations.abs_diff(3000) <= 4, "{}", total.operations);
-    assert!(total.late.abs_diff(6000) <= 8, "{}", total.late);
-    assert!(total.response.as_ref().unwrap().max() > 1_900_000_000);
+    for write_percent in [0.0, 50.0, 100.0] {
+        let mut tested_stream = stream();
+        (tested_stream.depth, tested_stream.mix) = (4, Mix::Exact { write_percent });
+        tested_stream.pacing = Pacing::Together { rate: Rate::iops(3000) };
+        let slow = one_server(Nanos::millis(1));
+        let job = run_stream_on(slow, Stop::after(Nanos::secs(3)), tested_stream);
+        let total = job.total();
+        assert!(total.operations.abs_diff(3000) <= 4, "{}", total.operations);
+        assert!(total.late.abs_diff(6000) <= 8, "{}", total.late);
+        assert!(total.response.as_ref().unwrap().max() > 1_900_000_000);
+        // Each direction has its share.
+        let late = |direction| job.directions()[direction].as_ref().map_or(0, |figures| figures.late);
+        let writes = (60.0 * write_percent) as u64;
+        assert!(
+            late(Direction::Write).abs_diff(writes) <= 8,
+            "{}",
+            late(Direction::Write)
+        );
+        assert!(
+            late(Direction::Read).abs_diff(6000 - writes) <= 8,
+            "{}",
+            late(Direction::Read)
+        );
+    }
 }
 
 /// Streams that share slots: each is served when it is due, and those without a rate get the rest.

@@ -1,14 +1,14 @@
-//! The lifecycle of a worker: start, phases and intervals, commands, end.
+//! The lifecycle of a worker: start, phases and intervals, commands.
+
+mod end;
 
 use engine::{EngineError, sys};
 use model::draws::Purpose;
 use model::event::{EndReason, Phase};
 use model::plan::Stop;
-use model::results::{EngineUsed, Failure, Usage};
+use model::results::{Failure, Usage};
 use model::{Direction, Nanos};
 
-use super::features::{FeatureResults, KeyBlocks};
-use super::final_flush::flush_at_end;
 use super::io_loop::{Budget, IoLoop};
 use super::outbox::Outbox;
 use super::recorder::Grids;
@@ -18,59 +18,7 @@ use super::timeline::Timeline;
 use super::unfinished::{Unfinished, collect_unfinished};
 use super::{Features, Worker};
 
-/// Operations that complete this soon after the end of the work do not extend the measured window.
-const SHORT_TAIL: Nanos = Nanos::millis(1);
-
-/// The outcome of a worker, without the recorders it sent.
-#[derive(Debug)]
-pub(crate) struct WorkerOutcome {
-    pub(crate) reason: EndReason,
-    pub(crate) failure: Option<Failure>,
-    /// The measured window on the clock of the engine; empty if it was never reached.
-    pub(crate) measured_start: Nanos,
-    pub(crate) measured_end: Nanos,
-    /// The time from the first operation to the last completion.
-    pub(crate) active: Nanos,
-    /// The usage of the thread in the measured window.
-    pub(crate) usage: Usage,
-    pub(crate) engine: EngineUsed,
-    pub(crate) slots: u32,
-    pub(crate) map_bytes: u64,
-    /// Paced operations that were due but not issued in the measured window: stream, direction,
-    /// count.
-    pub(crate) late: Vec<(u32, Direction, u64)>,
-    /// Operations that had not completed at the end of the measured window.
-    pub(crate) unfinished: Vec<Unfinished>,
-    pub(crate) features: FeatureResults,
-    pub(crate) tolerated: Vec<Failure>,
-    pub(crate) joined_rows: u64,
-    /// Zone resets of its patterns.
-    pub(crate) zone_resets: u64,
-}
-
-impl WorkerOutcome {
-    /// The end of a worker that never started.
-    pub(crate) fn never_started() -> WorkerOutcome {
-        let never = Nanos(0);
-        WorkerOutcome {
-            reason: EndReason::Interrupted,
-            failure: None,
-            measured_start: never,
-            measured_end: never,
-            active: never,
-            usage: Usage::default(),
-            engine: EngineUsed::default(),
-            slots: 0,
-            map_bytes: 0,
-            late: Vec::new(),
-            unfinished: Vec::new(),
-            features: FeatureResults::default(),
-            tolerated: Vec::new(),
-            joined_rows: 0,
-            zone_resets: 0,
-        }
-    }
-}
+pub(crate) use end::WorkerOutcome;
 
 /// The state of phases and intervals.
 pub(super) struct Lifecycle {
@@ -92,19 +40,21 @@ pub(super) struct Lifecycle {
     ending: Option<(Nanos, EndReason)>,
 }
 
-/// The measured window of a worker.
+/// The measured window of a worker, on the clock of the engine.
 #[derive(Debug, Default)]
-struct MeasuredWindow {
-    start: Nanos,
-    end: Nanos,
+pub(crate) struct MeasuredWindow {
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
     usage_at_start: Usage,
-    usage: Usage,
+    /// The usage of the thread.
+    pub(crate) usage: Usage,
     last_completion: Nanos,
     /// How often it was restarted.
     epoch: u32,
-    /// Stream, direction and number of due operations that were not issued.
-    late: Vec<(u32, Direction, u64)>,
-    unfinished: Vec<Unfinished>,
+    /// Stream, direction and number of paced operations that were due but not issued.
+    pub(crate) late: Vec<(u32, Direction, u64)>,
+    /// Operations that had not completed at its end.
+    pub(crate) unfinished: Vec<Unfinished>,
 }
 
 /// A warm-up that ends after an amount of bytes.
@@ -537,173 +487,8 @@ impl Worker<'_> {
     }
 }
 
-/// The end of work.
-impl Worker<'_> {
-    /// Ends the work, or another round of it, once nothing is left to do or in flight. True if the
-    /// worker ends.
-    #[inline(never)]
-    pub(super) fn end_if_over(&mut self) -> bool {
-        if self.io.in_flight > 0 || !self.io.requests.is_empty() {
-            return false;
-        }
-        let keys = self.features.as_ref().and_then(|features| features.key_blocks.as_ref());
-        if keys.is_some_and(KeyBlocks::has_follow_ups) && self.io.budget.operations > 0 {
-            return false;
-        }
-        if let Some(verification) = verification(&mut self.features) {
-            verification.await_checks(&mut self.io);
-            self.check_failure();
-        }
-        self.lifecycle.is_draining() || self.end_work()
-    }
-
-    /// Called when all work is done. Repeating jobs restart; others end with their last completion.
-    /// Returns whether the worker ends.
-    #[inline(never)]
-    fn end_work(&mut self) -> bool {
-        let timeline = &self.lifecycle.timeline;
-        let phase = timeline.phase();
-        let includes_warm_up = phase == Phase::WarmUp && self.lifecycle.stop.includes_warm_up();
-        let measured = phase == Phase::Measured || includes_warm_up;
-        let at = self.lifecycle.measured.last_completion.max(timeline.phase_start());
-        if let Some((end, reason)) = self.lifecycle.ending.clone() {
-            self.leave_phase(if at < end + SHORT_TAIL { end } else { at }, reason);
-            self.lifecycle.ending = None;
-            self.lifecycle.set_boundary(&mut self.io);
-            return self.lifecycle.is_draining();
-        }
-        if measured && self.start_remaining_verification(at) {
-            return false;
-        }
-        let lifecycle = &mut self.lifecycle;
-        let another_round = measured && lifecycle.rounds_left > 1;
-        if another_round {
-            lifecycle.rounds_left -= 1;
-        }
-        let repeats = match phase {
-            Phase::WarmUp if !includes_warm_up => true,
-            Phase::Verify => false,
-            _ => lifecycle.stop.repeat_until_time || another_round,
-        };
-        // A trace is replayed once.
-        let replay = self.features.as_ref().and_then(|features| features.replay.as_ref());
-        if repeats && !replay.is_some_and(|replay| replay.is_over()) {
-            lifecycle.reset_budget(&mut self.io, self.features.as_deref_mut());
-            self.io.restart_streams(self.features.as_deref_mut());
-            if let Some(verification) = verification(&mut self.features) {
-                verification.begin_round();
-            }
-            return false;
-        }
-        self.leave_phase(at, EndReason::Done);
-        self.lifecycle.set_boundary(&mut self.io);
-        self.lifecycle.is_draining()
-    }
-
-    /// Called when everything is written. Starts what this round still has to trim or verify; false
-    /// if there is nothing.
-    fn start_remaining_verification(&mut self, at: Nanos) -> bool {
-        let Some(verification) = verification(&mut self.features) else {
-            return false;
-        };
-        if verification.start_final_trims(&mut self.io) {
-            return true;
-        }
-        if verification.end_between_rounds(at) {
-            return false;
-        }
-        self.end_writes();
-        if self.lifecycle.rounds_left > 1
-            && let Some(verification) = self::verification(&mut self.features)
-            && verification.has_to_verify()
-        {
-            verification.begin_between_rounds(&mut self.io, at);
-            return true;
-        }
-        false
-    }
-
-    /// Ends the writes of this round. If only flushed writes count, a final flush happens here.
-    fn end_writes(&mut self) {
-        let plans = &self.context.plan.streams;
-        let flushes = |number: usize| plans[number].sync.at_end;
-        let Some(verification) = verification(&mut self.features) else {
-            return;
-        };
-        if (0..plans.len()).any(|number| verification.is_flushed_only(number) && flushes(number)) {
-            self.flush_at_end();
-        }
-        let failed = self.io.errors.failure.is_some();
-        if let Some(verification) = self::verification(&mut self.features) {
-            verification.end_writes(|number| flushes(number) && !failed);
-        }
-    }
-
-    /// Performs the plan's flushes at the end of the job, outside all latencies.
-    fn flush_at_end(&mut self) {
-        let flushed = flush_at_end(&mut self.io, self.features.as_deref_mut(), self.context.plan);
-        if let Err(failure) = flushed {
-            self.io.errors.failure = Some(*failure);
-            self.lifecycle.end_reason = Some(EndReason::Failed);
-        }
-    }
-
-    /// Sends the last recorder, and returns the outcome.
-    pub(super) fn end(mut self) -> WorkerOutcome {
-        if !self.lifecycle.is_draining() {
-            self.leave_phase(self.io.batch.reap_time, EndReason::Failed);
-        }
-        if self.io.errors.failure.is_none() {
-            self.flush_at_end();
-        }
-        let of_streams = self.io.streams.iter().map(|stream| stream.sequence.zone_resets());
-        let of_files = self.features.as_deref().map_or(0, Features::zone_resets);
-        let zone_resets = of_streams.sum::<u64>() + of_files;
-        let features = self.features.as_deref_mut();
-        let features = features.map_or(FeatureResults::default(), |features| features.at_end(&self.io));
-        let Worker {
-            mut io,
-            mut lifecycle,
-            context,
-            ..
-        } = self;
-        // Completions during draining belong to no window, only to the lifetime counters.
-        let last = lifecycle.measured.last_completion;
-        lifecycle.send_final(&mut io, last);
-        let mut engine = io.engine.describe();
-        engine.reason = context.engine_reason;
-        engine.submit_batch = io.batching.submit as u32;
-        engine.inline |= io.batching.inline.is_detected;
-        let depth = io.pools.iter().map(|pool| (pool.free.len() - pool.reserve) as u32);
-        WorkerOutcome {
-            reason: lifecycle.end_reason.unwrap_or(EndReason::Done),
-            failure: io.errors.failure,
-            measured_start: lifecycle.measured.start,
-            measured_end: lifecycle.measured.end,
-            active: last.since(lifecycle.first_issue),
-            usage: lifecycle.measured.usage,
-            engine,
-            slots: match io.one_at_a_time {
-                true => io.pools.len() as u32,
-                false => depth.sum(),
-            },
-            map_bytes: context.map_bytes,
-            late: lifecycle.measured.late,
-            unfinished: lifecycle.measured.unfinished,
-            features,
-            tolerated: io.errors.tolerated,
-            joined_rows: lifecycle.grids.joined_rows(),
-            zone_resets,
-        }
-    }
-}
-
 /// True if there is written data to verify.
 fn has_to_verify(features: Option<&Features>) -> bool {
     let verification = features.and_then(|features| features.verification.as_ref());
     verification.is_some_and(|verification| verification.has_to_verify())
-}
-
-fn verification(features: &mut Option<Box<Features>>) -> Option<&mut super::features::Verification> {
-    features.as_mut()?.verification.as_mut()
 }
