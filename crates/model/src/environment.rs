@@ -84,9 +84,11 @@ const KERNEL_THREADS: [&str; 12] = [
 
 /// True for the name of a kernel thread. It does the I/O of programs, and a user cannot stop it.
 pub fn is_kernel_thread(name: &str) -> bool {
+    // Such as `loop0` and `md127_raid1`, but not `md5sum`.
     let is_numbered = |start: &str| {
-        let number = name.strip_prefix(start);
-        number.is_some_and(|number| number.starts_with(|letter: char| letter.is_ascii_digit()))
+        let number = name.strip_prefix(start).unwrap_or_default();
+        let rest = number.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        rest.len() < number.len() && (rest.is_empty() || rest.starts_with('_'))
     };
     // On Windows, the process of the kernel is `System`.
     name == "System"

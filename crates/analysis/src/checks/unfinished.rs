@@ -3,7 +3,6 @@
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
-use model::histogram::Histogram;
 
 use super::{Check, JobView};
 use crate::figures::count;
@@ -20,13 +19,9 @@ pub(super) const UNFINISHED: Check = Check {
 };
 
 fn find_unfinished(job: &JobView<'_>) -> Option<Finding> {
-    let directions = job.results.directions();
-    let mut ages = Histogram::new();
-    let unfinished = directions.iter().filter_map(|(_, results)| results.as_ref());
-    let unfinished = unfinished.filter_map(|results| results.unfinished.as_ref());
-    unfinished.for_each(|of_direction| ages.merge(of_direction));
-    let (total, oldest) = (job.results.total(), Nanos(ages.max()));
-    let completed = total.latency();
+    let total = job.results.total();
+    let (ages, completed) = (total.unfinished.as_ref()?, total.latency());
+    let oldest = Nanos(ages.max());
     let is_hang = oldest >= MIN_AGE && oldest.0 > completed.max();
     if !is_hang || oldest.0 as f64 <= MIN_LATENCIES * completed.mean() {
         return None;

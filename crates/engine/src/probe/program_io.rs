@@ -108,7 +108,7 @@ mod tests {
         for name in ["kworker/u8:2", "jbd2/sda1-8", "loop0", "md127_raid1", "System"] {
             assert!(is_kernel_thread(name), "{name}");
         }
-        for name in ["mysqld", "loopback", "mdadm", "nfsd"] {
+        for name in ["mysqld", "loopback", "mdadm", "md5sum", "nfsd"] {
             assert!(!is_kernel_thread(name), "{name}");
         }
     }

@@ -597,6 +597,14 @@ impl Plan {
         self.jobs().flat_map(|(_, job)| &job.workers)
     }
 
+    /// The streams on a target, each with its worker.
+    pub fn streams_on(&self, target: TargetId) -> impl Iterator<Item = (&Worker, &Stream)> {
+        let streams = self
+            .workers()
+            .flat_map(|worker| worker.streams.iter().map(move |stream| (worker, stream)));
+        streams.filter(move |(_, stream)| stream.target.ids().contains(&target))
+    }
+
     /// True if this step prepares the target again, because every step does.
     pub fn prepares_anew(&self, step: usize, target: TargetId) -> bool {
         let when = self.steps[step].prepare.unwrap_or(self.prepare);

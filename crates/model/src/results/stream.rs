@@ -3,6 +3,7 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::worker::is_zero;
 use crate::direction::PerDirection;
 use crate::event::Counts;
 use crate::histogram::Histogram;
@@ -96,10 +97,6 @@ pub struct DirectionResults {
     /// The same operations by I/O priority, if it varies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityResults>,
-}
-
-fn is_zero(time: &Nanos) -> bool {
-    *time == Nanos(0)
 }
 
 /// Operations of one direction with the same I/O priority.

@@ -92,7 +92,7 @@ pub struct WorkerResults {
 }
 
 // Omitted if zero or empty, so that results without verification are saved as before.
-fn is_zero(time: &Nanos) -> bool {
+pub(super) fn is_zero(time: &Nanos) -> bool {
     *time == Nanos(0)
 }
 

@@ -180,8 +180,8 @@ fn worker_results(
         if let Some(direction) = &mut directions[unfinished.direction]
             && unfinished.ages.max() as f64 > KEPT_AGE_FACTOR * direction.latency().mean()
         {
-            direction.unfinished.get_or_insert_default().merge(&unfinished.ages);
-            direction.unfinished_ns += unfinished.in_flight;
+            direction.unfinished = Some(unfinished.ages.clone());
+            direction.unfinished_ns = unfinished.in_flight;
         }
     }
     // With one operation at a time these are constant, so they are not counted during I/O.

@@ -112,9 +112,8 @@ pub(super) struct Renewal {
     length: Option<u64>,
     /// The parts that the run writes.
     written: Vec<Range<u64>>,
-    /// The parts for which the renewed mark is valid: the written ones and `unwritten`.
-    marked: Vec<Range<u64>>,
-    /// Parts that the run does not write. A difference means that another program changed them.
+    /// Marked parts that the run does not write. A difference means that another program changed
+    /// them.
     unwritten: UnwrittenParts,
 }
 
@@ -125,17 +124,12 @@ impl Renewal {
         let id = sys::file::file_stamp(file).ok()?.id;
         let file = file.try_clone().ok()?;
         let unwritten = subtract(&marker::marked_parts(&file), &written);
-        let (kept, unwritten) = match UnwrittenParts::read(&file, unwritten.clone()) {
-            Some(parts) => (unwritten, parts),
-            None => Default::default(),
-        };
         Some(Renewal {
+            unwritten: UnwrittenParts::read(&file, unwritten).unwrap_or_default(),
             file,
             id,
             length: None,
-            marked: join([&written[..], &kept[..]].concat()),
             written,
-            unwritten,
         })
     }
 }
@@ -155,7 +149,6 @@ impl Renewals {
         };
         // Another target of the run is the same file, so each may write what the other does not.
         known.written = join([&known.written[..], &renewal.written[..]].concat());
-        known.marked.clone_from(&known.written);
         known.unwritten = UnwrittenParts::default();
     }
 
@@ -183,8 +176,9 @@ impl Renewals {
         if sys::file::is_remote(&renewal.file) {
             let _ = renewal.file.sync_all();
         }
+        let marked = join([&renewal.written[..], renewal.unwritten.parts()].concat());
         // Without a mark the file counts as foreign, which is safe.
-        if let Ok(settled) = marker::seal(&renewal.file, &renewal.marked, &renewal.unwritten) {
+        if let Ok(settled) = marker::seal(&renewal.file, &marked, &renewal.unwritten) {
             self.settled = self.settled.max(Some(settled));
         }
     }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use engine::probe::{self, System};
 use engine::{FileKind, sys};
-use model::plan::{Effect, Plan, Prepare, Stream, Target, TargetId, TargetKind};
+use model::plan::{Effect, Plan, Prepare, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::marker::{self, MarkState};
 use super::names::{self, check_for_engines, examine_name};
-use super::tree::{examine_tree, streams_on};
+use super::tree::examine_tree;
 use super::unwritten::whole;
 use super::{PrepareAction, TargetError, cannot_examine, parent_directory, temp_file};
 
@@ -65,9 +65,9 @@ impl ExaminedTarget {
 }
 
 /// Directions of all operations that the plan issues to a target.
-pub fn used_directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
-    let streams: Vec<&Stream> = streams_on(plan, target.0 as usize).collect();
-    let occurs = |direction: &Direction| streams.iter().any(|stream| stream.mix.includes(*direction));
+fn used_directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
+    let streams = || plan.streams_on(target);
+    let occurs = |direction: &Direction| streams().any(|(_, stream)| stream.mix.includes(*direction));
     Direction::ALL.into_iter().filter(occurs).collect()
 }
 
@@ -203,18 +203,14 @@ pub(super) fn inspect_mark(plan: &Plan, number: usize, file: &fs::File) -> MarkS
 
 /// The parts of a file of this size that the jobs may write or trim.
 pub(super) fn written_parts(plan: &Plan, number: usize, size: u64) -> Vec<Range<u64>> {
-    let id = TargetId(number as u32);
     let mut parts = Vec::new();
-    for worker in plan.workers() {
-        let streams = worker.streams.iter();
-        for stream in streams.filter(|stream| stream.target.ids().contains(&id)) {
-            let is_bounded = worker.engine.kind.info().effect == Effect::Transfer && stream.replay.is_none();
-            if !is_bounded {
-                parts.push(0..size);
-            } else if stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim) {
-                let (base, length) = stream.region.resolve(size);
-                parts.push(base..base + length);
-            }
+    for (worker, stream) in plan.streams_on(TargetId(number as u32)) {
+        let is_bounded = worker.engine.kind.info().effect == Effect::Transfer && stream.replay.is_none();
+        if !is_bounded {
+            parts.push(0..size);
+        } else if stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim) {
+            let (base, length) = stream.region.resolve(size);
+            parts.push(base..base + length);
         }
     }
     parts

@@ -108,7 +108,7 @@ pub(super) fn inspect(file: &fs::File, parts_to_change: impl FnOnce(Bytes, Bytes
 /// The parts for which the mark of a file is valid.
 pub(super) fn marked_parts(file: &fs::File) -> Vec<Range<u64>> {
     let length = file.metadata().map_or(0, |meta| meta.len());
-    match mark_store::load(file).and_then(|text| Record::parse(&text)) {
+    match load(file) {
         Some(Record::Sealed(seal)) => seal.parts_or_whole(length),
         _ => whole(length),
     }
@@ -127,6 +127,10 @@ pub(super) fn begin(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     save(file, &Record::Writing { id, random_len })
 }
 
+fn load(file: &fs::File) -> Option<Record> {
+    Record::parse(&mark_store::load(file)?)
+}
+
 fn save(file: &fs::File, record: &Record) -> io::Result<()> {
     mark_store::save(file, &record.to_string())
 }
@@ -135,7 +139,7 @@ fn save(file: &fs::File, record: &Record) -> io::Result<()> {
 /// is kept.
 pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     let id = sys::file::file_stamp(file)?.id.to_string();
-    let random_len = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
+    let random_len = match load(file) {
         Some(Record::Writing {
             id: stored_id,
             random_len: smallest_len,
@@ -152,7 +156,7 @@ pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()>
 /// The system's error, `TimedOut` if others keep changing the file, which then stays marked as
 /// being written to, or `InvalidData` if they have changed what the run did not write.
 pub(super) fn seal(file: &fs::File, parts: &[Range<u64>], unwritten: &UnwrittenParts) -> io::Result<Instant> {
-    if !unwritten.is_empty() {
+    if !unwritten.parts().is_empty() {
         // Stores of another program into a mapped page change the times only if the page is clean.
         file.sync_data()?;
         // A change that is too late for the comparison gets a later time than the run's last write.
@@ -165,9 +169,7 @@ pub(super) fn seal(file: &fs::File, parts: &[Range<u64>], unwritten: &UnwrittenP
             mark_changed_during_run(file)?;
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let writing = mark_store::load(file).and_then(|text| Record::parse(&text));
-        let writing = writing.ok_or(io::ErrorKind::NotFound)?;
-        let Record::Writing { random_len, .. } = writing else {
+        let Some(writing @ Record::Writing { random_len, .. }) = load(file) else {
             return Err(io::ErrorKind::NotFound.into());
         };
         // This write sets the ctime from which the tolerance counts.

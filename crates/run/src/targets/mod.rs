@@ -26,7 +26,7 @@ use engine::sys;
 use model::Bytes;
 
 pub use cleanup::Cleanup;
-pub use examine::{ExaminedTarget, examine, used_directions};
+pub use examine::{ExaminedTarget, examine};
 pub use fill::FillError;
 pub use marker::MarkState;
 pub use peer_lock::Peers;

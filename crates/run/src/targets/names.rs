@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use engine::{FileKind, sys};
-use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
+use model::plan::{Plan, Target, TargetId, TargetRules};
 
 use super::examine::identify;
 use super::prepare::schedule_removal;
@@ -61,12 +61,8 @@ pub(super) fn check_for_engines(
 ) -> Result<ExaminedTarget, TargetError> {
     let id = TargetId(examined.number as u32);
     let device = matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice));
-    let mut workers = plan.workers();
-    let is_metadata_worker = |worker: &Worker| {
-        let mut streams = worker.streams.iter();
-        worker.engine.kind.is_metadata_engine() && streams.any(|stream| stream.target.ids().contains(&id))
-    };
-    match device && workers.any(is_metadata_worker) {
+    let mut streams = plan.streams_on(id);
+    match device && streams.any(|(worker, _)| worker.engine.kind.is_metadata_engine()) {
         false => Ok(examined),
         true => Err(TargetError::unsuitable(
             &target.path,

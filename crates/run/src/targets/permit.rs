@@ -49,12 +49,8 @@ impl HeldTargets {
     pub(crate) fn close_names(&mut self, plan: &Plan) {
         for (examined, claim) in &mut self.targets {
             let id = TargetId(examined.number as u32);
-            let mut workers = plan.workers();
-            let opens = workers.any(|worker| {
-                let mut streams = worker.streams.iter();
-                !worker.engine.kind.is_metadata_engine() && streams.any(|stream| stream.target.ids().contains(&id))
-            });
-            if !opens {
+            let mut streams = plan.streams_on(id);
+            if !streams.any(|(worker, _)| !worker.engine.kind.is_metadata_engine()) {
                 *claim = None;
             }
         }

@@ -320,12 +320,12 @@ impl Preparation<'_> {
             }
             PrepareAction::Rewrite { size } => (0, size.0, format!("rewritten with {size}")),
         };
-        let writes_all = |target: &Target| match &target.prepare {
+        let writes_all = match &target.prepare {
             Prepare::Recreate { .. } => true,
             Prepare::LayOut { content, on_open, .. } => content.is_some() && !on_open,
             Prepare::Filled { .. } | Prepare::Existing => false,
         };
-        if writes_all(target) {
+        if writes_all {
             fits(examined, size)?;
         }
         if matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {

@@ -21,7 +21,8 @@ use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 use model::plan::{
-    CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetKind,
+    CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetId,
+    TargetKind,
 };
 
 use super::examine::{fillable_bytes, size_in};
@@ -533,8 +534,7 @@ fn refuse_if_interrupted(path: &Path, interrupt: &AtomicBool) -> Result<(), Targ
 
 /// Returns all streams on a target.
 pub(super) fn streams_on(plan: &Plan, number: usize) -> impl Iterator<Item = &Stream> {
-    let streams = plan.workers().flat_map(|worker| &worker.streams);
-    streams.filter(move |stream| stream.target.ids().iter().any(|id| id.0 as usize == number))
+    plan.streams_on(TargetId(number as u32)).map(|(_, stream)| stream)
 }
 
 /// Returns the file operations of all streams on this tree.

@@ -31,13 +31,13 @@ impl UnwrittenParts {
         Some(UnwrittenParts { parts, digest })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+    pub(super) fn parts(&self) -> &[Range<u64>] {
+        &self.parts
     }
 
     /// True if the file still has the same bytes there.
     pub(super) fn is_unchanged(&self, file: &fs::File) -> bool {
-        self.is_empty() || digest(file, &self.parts).is_ok_and(|digest| digest == self.digest)
+        self.parts.is_empty() || digest(file, &self.parts).is_ok_and(|digest| digest == self.digest)
     }
 }
 

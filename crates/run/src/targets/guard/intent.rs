@@ -47,10 +47,7 @@ impl Intent {
             return intent;
         };
         let regular = existing.is_none_or(|existing| existing.kind == FileKind::Regular);
-        let streams = plan
-            .workers()
-            .flat_map(|worker| worker.streams.iter().map(move |stream| (worker, stream)));
-        for (worker, stream) in streams.filter(|(_, stream)| stream.target.ids().contains(&id)) {
+        for (worker, stream) in plan.streams_on(id) {
             intent |= Intent::for_engine(worker.engine.kind);
             if worker.engine.kind.is_metadata_engine() {
                 continue;
