@@ -334,7 +334,10 @@ fn a_job_that_fills_a_device_needs_no_size() {
         let size_of_file = lowered.plan.targets[0].prepare.size();
         assert!(size_of_file > Some(Bytes(1 << 42)), "{size}: {size_of_file:?}");
     }
-    assert_eq!(lowered("--rw=write --size=0").unwrap().unusable.len(), 1);
+    for files in [1, 2] {
+        let lowered = lowered(&format!("--rw=write --size=0 --nrfiles={files}")).unwrap();
+        assert_eq!(lowered.unusable.len(), 1, "{files}");
+    }
 }
 
 #[test]
