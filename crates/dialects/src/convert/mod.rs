@@ -103,7 +103,7 @@ pub fn convert_to(dialect: Dialect, plan: &Plan) -> Conversion {
     let is_tree = |target: &Target| matches!(target.kind, TargetKind::Tree { .. });
     let has_trees = plan.targets.iter().any(is_tree);
     match dialect {
-        Dialect::Fio | Dialect::Diskspd if has_trees => {
+        Dialect::Fio | Dialect::Diskspd | Dialect::Iometer if has_trees => {
             without_writer(dialect, &format!("{} has no trees of files", dialect_name(dialect)))
         }
         Dialect::Vdbench if has_trees => without_writer(

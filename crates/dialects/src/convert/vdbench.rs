@@ -239,8 +239,7 @@ fn text(plan: &Plan) -> String {
     for step in &plan.steps {
         lines.add_step(plan, step);
     }
-    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
-    let mut streams = workers.flat_map(|worker| &worker.streams);
+    let mut streams = plan.workers().flat_map(|worker| &worker.streams);
     let errors_max = streams.find_map(|stream| stream.on_error.errors_max);
     let general = format!("data_errors={}\n", errors_max.unwrap_or(1));
     general + &[lines.sds, lines.wds, lines.rds].concat().join("\n") + "\n"

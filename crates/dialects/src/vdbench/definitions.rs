@@ -14,6 +14,7 @@ use super::hosts::{Host, parse_hosts, parse_selected_labels, repeat_for_hosts};
 use super::notes::{explain_remark, note_unused_parameters};
 use super::runs::{MaxData, parse_max_data};
 use super::scan::{Item, ScannedFiles, scan};
+use super::streams::DIRECT_FLAGS;
 use super::table::{Kind, RunKind, Section};
 use super::validation::Validation;
 use super::values::{MAX_RATE, append_number};
@@ -376,9 +377,7 @@ fn parse_sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
             .help("set `lun=` to a file or device"));
     }
     let flags = parse_flags(block)?;
-    let is_direct = flags
-        .iter()
-        .any(|flag| ["o_direct", "directio"].contains(&flag.as_str()));
+    let is_direct = flags.iter().any(|flag| DIRECT_FLAGS.contains(&flag.as_str()));
     if lun.starts_with("/dev/") && !is_direct {
         return Err(block
             .error(format!(

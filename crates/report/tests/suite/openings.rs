@@ -170,7 +170,7 @@ fn the_end_of_credits_is_one_finding_with_one_action() {
         .map(|rule| Finding::new(rule, Severity::Warning, format!("{fell}; only that can be sustained")))
         .to_vec();
     let advice = "to judge the sustained rate, measure after the step, with 40 s of warm-up";
-    let context = PageContext {
+    let mut context = PageContext {
         diagnoses: vec![JobDiagnosis {
             diagnosis: Diagnosis {
                 answer: Answer::BurstEnd,
@@ -205,6 +205,13 @@ fn the_end_of_credits_is_one_finding_with_one_action() {
         "`fathom run --target x --warm-up 40s --save again.fathom`"
     );
     assert_contains(&next.advice[1], "--require 'iops>=450,p99<=");
+    // The limits are for all jobs.
+    let mut slower = context.diagnoses[0].clone();
+    slower.diagnosis.evidence[0].value = 400.0;
+    context.diagnoses.push(slower);
+    let page = run::create_page(&results, &context);
+    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    assert_contains(&next.advice[1], "--require 'iops>=360,p99<=");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Single parts of a page: colours, figures of charts, notes of a verdict.
 
 use model::diagnosis::LayerUse;
+use model::mix::Mix;
+use model::results::{Equivalent, EquivalentForm};
 use report::html::chart::{Chart, Form};
 use report::html::page::{Block, Clause, Line, Page, Section, Tone, Verdict};
 use report::html::run::PageContext;
@@ -150,6 +152,41 @@ fn a_tiny_share_of_a_disk_is_not_zero() {
     let page = run::create_page(&results, &verdict_context());
     let notes = page.verdict.notes.join("\n");
     notes.assert_contains(&["1 MiB of simulated, less than 0.01 % of sda (100 TiB)"]);
+}
+
+/// fathom refuses to change a file that it did not create. The permission was missing for trims.
+#[test]
+fn the_equivalent_command_permits_the_changes_of_its_load() {
+    let mut results = results("mixed");
+    results.equivalents = vec![Equivalent {
+        dialect: Dialect::Native,
+        form: EquivalentForm::CommandLine,
+        text: "fathom run --target x\n".into(),
+        one_line: None,
+        lost: Vec::new(),
+        differs: Vec::new(),
+    }];
+    let target = &mut results.hosts[0].environment.targets[0];
+    (target.path, target.kind) = ("x".into(), "file".into());
+    for (direction, permission) in [
+        (Direction::Read, ""),
+        (Direction::Write, " --allow-overwrite x"),
+        (Direction::Trim, " --allow-overwrite x"),
+    ] {
+        let jobs = results.plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
+        let streams = jobs
+            .flat_map(|job| &mut job.workers)
+            .flat_map(|worker| &mut worker.streams);
+        streams.for_each(|stream| stream.mix = Mix::Only { direction });
+        let page = run::create_page(&results, &PageContext::default());
+        let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+        let commands = blocks.filter_map(|block| match block {
+            Block::Code { title, text, .. } if title == "For fathom" => Some(text.trim_end()),
+            _ => None,
+        });
+        let expected = format!("fathom run --target x{permission}");
+        assert_eq!(commands.collect::<Vec<_>>(), [expected], "{direction:?}");
+    }
 }
 
 #[test]

@@ -71,8 +71,7 @@ struct PlanDisk<'a>(&'a Plan);
 impl PlanDisk<'_> {
     /// Finds the stream that replays a trace.
     fn replaying(&self, path: &str) -> Option<&Stream> {
-        let jobs = self.0.steps.iter().flat_map(|step| &step.jobs);
-        let mut streams = jobs.flat_map(|job| &job.workers).flat_map(|worker| &worker.streams);
+        let mut streams = self.0.workers().flat_map(|worker| &worker.streams);
         streams.find(|stream| stream.replay.as_ref().is_some_and(|replay| replay.trace == path))
     }
 

@@ -6,7 +6,7 @@ mod lines;
 
 use model::plan::{Dialect, Plan, Target, TargetKind};
 
-use super::{Conversion, Form, Lost, compare, dialect_name, without_writer};
+use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::diagnostic::Diagnostic;
 use crate::iometer::command_line::Arguments;
 use crate::iometer::{self, Machine, PathFacts, targets};
@@ -16,10 +16,6 @@ const FILE: &str = "plan.icf";
 
 /// Converts a plan to Iometer.
 pub fn to_iometer(plan: &Plan) -> Conversion {
-    let is_tree = |target: &Target| matches!(target.kind, TargetKind::Tree { .. });
-    if plan.targets.iter().any(is_tree) {
-        return without_writer(Dialect::Iometer, "Iometer has no trees of files");
-    }
     let mut names = Vec::new();
     let config = config::create_config(plan, &mut names);
     let text = iometer::write(&config);

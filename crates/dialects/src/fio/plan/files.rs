@@ -269,8 +269,7 @@ impl Lowering<'_> {
 impl Lowering<'_> {
     /// The error with which fio fails before it changes a file: line, error number and function.
     fn find_open_error(&self, name: &str, facts: Option<PathFacts>, size: u64) -> Option<(&'static str, i32, String)> {
-        let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
-        if self.jobs.flags.readonly && is_file && facts.is_none_or(|facts| facts.size < size) {
+        if self.jobs.flags.readonly && is_file(facts) && facts.is_none_or(|facts| facts.size < size) {
             let line = "fio: refusing extend of file due to read-only";
             return Some(match facts {
                 Some(_) => (line, 30, String::new()),
@@ -298,9 +297,8 @@ impl Lowering<'_> {
     /// Whether this is a file in which the engine cannot trim. The kernel discards only blocks of
     /// devices; the engine `falloc` punches holes in files.
     pub(super) fn is_untrimmable(&self, options: &JobOptions, facts: Option<PathFacts>) -> bool {
-        let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
         let is_known = facts.is_some() || self.env.disk.is_complete();
-        is_file && is_known && options.queue.ioengine != "falloc"
+        is_file(facts) && is_known && options.queue.ioengine != "falloc"
     }
 }
 
@@ -308,6 +306,11 @@ impl Lowering<'_> {
 pub(super) fn trim_error(clone: JobClone<'_>, place: (usize, usize)) -> Unusable {
     let line = "fio: a trim needs a device; use ioengine=falloc to punch holes in a file";
     Unusable::new(clone, place, line, (25, "td_io_queue"))
+}
+
+/// Whether the path is a file, or becomes one.
+fn is_file(facts: Option<PathFacts>) -> bool {
+    facts.is_none_or(|facts| facts.kind == PathKind::File)
 }
 
 /// Whether the engine does not touch files.
@@ -413,11 +416,8 @@ fn clone_start(clone: JobClone<'_>, names: &[String], disk: &dyn Disk) -> Extent
         Some(Amount::Zones(_)) | None => {}
     };
     add(pattern.offset, 1);
-    let is_file = |name: &String| disk.find(name).is_none_or(|facts| facts.kind == PathKind::File);
-    add(
-        pattern.offset_increment,
-        offset_increment_count(clone, names.iter().all(is_file)),
-    );
+    let on_files = names.iter().all(|name| is_file(disk.find(name)));
+    add(pattern.offset_increment, offset_increment_count(clone, on_files));
     if base.percent > 0.0 {
         base.align = match pattern.offset_align {
             0 => pattern::shortest_block(&clone.job.options),
@@ -497,8 +497,7 @@ fn extents(clone: JobClone<'_>, number: usize, count: usize, base: Extent, facts
             length: Some(Extent::bytes(area)),
         };
     }
-    let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
-    if is_file && fills_without_size(options) {
+    if is_file(facts) && fills_without_size(options) {
         return Extents {
             base,
             file: Some(MAX_FILL_SIZE),

@@ -320,6 +320,8 @@ impl<'a> Lowering<'a> {
 
     fn finish(mut self) -> Lowered {
         self.set_end_rules();
+        // fio reports an error once for each clone, not for each file.
+        self.unusable.dedup();
         let origin = self.origin();
         let plan = Plan {
             name: "fio".into(),

@@ -81,6 +81,7 @@ const CHANGES: &[Change] = &[
     ("region percent", |plan| job(plan).stop.region_percent = Some(50)),
     ("operations", |plan| job(plan).stop.operations = Some(12345)),
     ("passes", |plan| job(plan).stop.passes = Some(2)),
+    ("amount with the warm-up", |plan| job(plan).stop.counts_all = true),
     ("ends others", |plan| {
         let job = job(plan).clone();
         plan.steps[0].jobs.push(job);

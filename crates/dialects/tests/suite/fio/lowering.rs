@@ -328,13 +328,16 @@ fn clones_that_fio_cannot_start_are_unusable() {
 /// Without a size, the end of the space ends the job.
 #[test]
 fn a_job_that_fills_a_device_needs_no_size() {
-    for size in ["", "--size=0", "--size=100%"] {
-        let lowered = lowered(&format!("--rw=write --fill_device=1 --size=0 {size}")).unwrap();
+    for size in ["--size=0", "--size=100%"] {
+        let lowered = lowered(&format!("--rw=write --fill_device=1 {size}")).unwrap();
         assert_eq!(lowered.unusable, [], "{size}");
         let size_of_file = lowered.plan.targets[0].prepare.size();
         assert!(size_of_file > Some(Bytes(1 << 42)), "{size}: {size_of_file:?}");
     }
-    assert_eq!(lowered("--rw=write --size=0").unwrap().unusable.len(), 1);
+    for files in [1, 2] {
+        let lowered = lowered(&format!("--rw=write --size=0 --nrfiles={files}")).unwrap();
+        assert_eq!(lowered.unusable.len(), 1, "{files}");
+    }
 }
 
 #[test]

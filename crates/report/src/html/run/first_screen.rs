@@ -308,19 +308,20 @@ fn saved_file(arguments: &[String]) -> Option<&str> {
     })
 }
 
-/// The rate that remained after a fall, in operations per second. The mean of both levels cannot be
-/// reached again.
-fn sustained_iops(context: &PageContext) -> Option<f64> {
-    let mut evidence = context.diagnoses.iter().flat_map(|job| &job.diagnosis.evidence);
-    Some(evidence.find(|figure| figure.what == "level after")?.value)
+/// The rate of each job that remained after a fall, in operations per second. The mean of both
+/// levels cannot be reached again.
+fn sustained_iops(context: &PageContext) -> impl Iterator<Item = f64> {
+    let evidence = context.diagnoses.iter().flat_map(|job| &job.diagnosis.evidence);
+    let levels = evidence.filter(|figure| figure.what == "level after");
+    levels.map(|figure| figure.value)
 }
 
 /// A command that judges the saved result, or else repeats the load, against limits that this
-/// result meets, and that the sustained rate meets if it is known.
+/// result meets, and that the sustained rates meet if they are known.
 fn judge_command(
     results: &Results,
     summary: &Summary,
-    sustained_iops: Option<f64>,
+    sustained_iops: impl Iterator<Item = f64>,
     saved: Option<&str>,
 ) -> Option<String> {
     // Limits apply to every job.

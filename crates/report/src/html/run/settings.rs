@@ -260,11 +260,10 @@ fn overwritten_file<'a>(results: &'a Results, equivalent: &Equivalent) -> Option
     let (Some(target), None) = (targets.next(), targets.next()) else {
         return None;
     };
-    let jobs = results.plan.steps.iter().flat_map(|step| &step.jobs);
-    let mut streams = jobs.flat_map(|job| &job.workers).flat_map(|worker| &worker.streams);
+    let mut streams = results.plan.workers().flat_map(|worker| &worker.streams);
     let is_command = equivalent.dialect == Dialect::Native && equivalent.form == EquivalentForm::CommandLine;
-    let writes = streams.any(|stream| stream.mix.includes(Direction::Write));
-    (is_command && writes && target.kind == "file").then(|| shell_word(&target.path))
+    let changes_data = streams.any(|stream| stream.mix.directions().any(Direction::changes_data));
+    (is_command && changes_data && target.kind == "file").then(|| shell_word(&target.path))
 }
 
 /// The name of the tool of a dialect.
