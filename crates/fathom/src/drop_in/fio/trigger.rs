@@ -62,8 +62,7 @@ impl Trigger {
         }
         if request.command.is_some() && !are_programs_allowed() {
             return Err(format!(
-                "fio: --trigger runs a command with the rights of this user; set {}=1 to allow it",
-                ALLOW_PROGRAMS_VARIABLE
+                "fio: --trigger runs a command with the rights of this user; set {ALLOW_PROGRAMS_VARIABLE}=1 to allow it"
             ));
         }
         let shared = Arc::clone(&state);
