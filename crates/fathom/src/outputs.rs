@@ -327,8 +327,8 @@ impl Outputs {
     /// Writes all reports. `replaced` has reports that replace the default one of a format.
     ///
     /// # Errors
-    /// [`Faults`] with every file that could not be written; the others are written. The text report
-    /// then goes to stderr too, so that the results are not lost.
+    /// [`Faults`] with every file that could not be written; the others are written. Then the text
+    /// report goes to stderr too, so that the results are not lost.
     pub fn finish(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
         if !self.streams.is_empty() || self.live_server.is_some() {
             let last = stream::last_line(results);
