@@ -324,21 +324,12 @@ impl Outputs {
         !is_text_only || history::is_recording(measure)
     }
 
-    /// Writes all reports. `text` replaces the default text report.
-    ///
-    /// # Errors
-    /// As [`Outputs::finish_with`].
-    pub fn finish(self, results: &Results, text: Option<&str>) -> Result<(), Faults> {
-        let replaced: Vec<(&str, &str)> = text.map(|text| ("text", text)).into_iter().collect();
-        self.finish_with(results, &replaced)
-    }
-
     /// Writes all reports. `replaced` has reports that replace the default one of a format.
     ///
     /// # Errors
-    /// [`Faults`] with every file that could not be written; the others are written. If all fail,
-    /// the text report goes to stderr, so that the results are not lost.
-    pub fn finish_with(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
+    /// [`Faults`] with every file that could not be written; the others are written. Then the text
+    /// report goes to stderr too, so that the results are not lost.
+    pub fn finish(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
         if !self.streams.is_empty() || self.live_server.is_some() {
             let last = stream::last_line(results);
             if let Some(server) = &self.live_server {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::optional_tool;
 use crate::arm64::{TARGET, cargo_for_arm64, emulator, folder};
-use crate::command::{cargo, output, root, run, target_folder};
+use crate::command::{cargo, output, root, run, target_folder, write};
 
 /// The engines whose system calls the emulator supports, for `FATHOM_ENGINES` of the test suite.
 const ENGINES: &str = "psync,mmap,null,simulated";
@@ -225,7 +225,7 @@ impl ProgramPair {
     /// The same seed and count must give exactly the same figures.
     fn simulated(&self) -> Result<(), String> {
         let job = self.folder.join("simulated.toml");
-        fs::write(&job, SIMULATED).map_err(|error| format!("{}: {error}", job.display()))?;
+        write(&job, SIMULATED)?;
         for (mut command, name) in [(self.arm64_command(), "there"), (self.native_command(), "here")] {
             let reports: Vec<String> = REPORTS.iter().map(|form| format!("{form}={name}.{form}")).collect();
             let words = format!(

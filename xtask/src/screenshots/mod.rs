@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::command::{fathom, read, root, run, select, write};
+use crate::command::{cannot, fathom, read, root, run, select, write};
 use terminal::Terminal;
 
 type Picture = (&'static str, fn(&Path) -> Result<Vec<u8>, String>);
@@ -49,7 +49,7 @@ pub(crate) fn screenshots(words: &[String]) -> Result<(), String> {
     let program = fathom(given.map(Path::new), "release")?;
     for (name, draw) in pictures {
         let path: PathBuf = root().join("docs/pictures").join(name);
-        std::fs::write(&path, draw(&program)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        std::fs::write(&path, draw(&program)?).map_err(cannot("write", &path))?;
         eprintln!("wrote {}", path.display());
     }
     Ok(())
@@ -177,7 +177,7 @@ fn history(program: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
         .env("FATHOM_HISTORY", place.join("h.sqlite"))
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
+        .map_err(cannot("start", program))?;
     let list = read_list(&mut server);
     let ended = server.kill().and_then(|()| server.wait());
     ended.map_err(|error| format!("fathom serve: {error}"))?;
@@ -228,10 +228,7 @@ fn measure(program: &Path, place: &Path, history: &str, lines: &[&[&str]]) -> Re
         let mut measure = Command::new(program);
         measure.arg0("fathom").current_dir(place).env("FATHOM_HISTORY", history);
         // A broken promise is not a failure of the program.
-        let ended = measure
-            .args(*words)
-            .output()
-            .map_err(|error| format!("{}: {error}", program.display()))?;
+        let ended = measure.args(*words).output().map_err(cannot("start", program))?;
         complaints += &String::from_utf8_lossy(&ended.stderr);
     }
     Ok(complaints)
@@ -276,7 +273,7 @@ fn take_screenshot(place: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
         ]);
         run(browser.arg(format!("file://{}", file.display())))?;
     }
-    std::fs::read(&picture).map_err(|error| format!("{}: {error}", picture.display()))
+    std::fs::read(&picture).map_err(cannot("read", &picture))
 }
 
 /// Forbids scripts in the security policy of a page.

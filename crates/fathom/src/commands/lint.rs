@@ -24,6 +24,7 @@ use crate::drop_in::diskspd::failures::CREATE_HELP;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, NamedLimitArgs};
+use crate::options::parse_value;
 use crate::outputs::OutputSpec;
 use crate::permissions;
 use crate::preflight;
@@ -99,7 +100,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let outputs = StudyOutputs::new(&spec, None, FORMS)?;
     let silenced = silenced::from_args(&args.silence)?;
-    let watch = parse_value::<Nanos>("watch", &args.watch)?;
+    let watch = parse_value::<Nanos>("watch", &args.watch, "for example --watch 10s")?;
     let source = source::read(session, &args.source.source)?;
     let plan = source.plan;
     outputs.check_files(&plan.targets)?;
@@ -226,7 +227,7 @@ fn read_purpose(args: &Args, mut known: KnownLimits, plan: &Plan) -> Result<Purp
         intent: intent.map(|(_, intent)| *intent),
         promised_iops: args.promised_iops.or(promised.promised_iops),
         promised_latency_ns: parse_promised_latency(args)?.or(promised.promised_latency_ns),
-        host_cache: parse_value("host-cache", &args.host_cache)?,
+        host_cache: parse_value("host-cache", &args.host_cache, "for example --host-cache 200GiB")?,
         allow_full: args.allow_full,
         ..promised
     })
@@ -263,16 +264,6 @@ fn parse_promised_latency(args: &Args) -> Result<Option<f64>, Faults> {
     requirement::parse_time(text)
         .map(Some)
         .map_err(|wrong| Faults::usage(fault(wrong)))
-}
-
-fn parse_value<T: std::str::FromStr<Err: std::fmt::Display>>(
-    name: &str,
-    text: &Option<String>,
-) -> Result<Option<T>, Faults> {
-    let Some(text) = text else { return Ok(None) };
-    let read = text.parse::<T>();
-    let fault = |why: T::Err| Faults::usage(Fault::new(why.to_string()).at(format!("--{name} {text}")));
-    read.map(Some).map_err(fault)
 }
 
 /// Rules that do not apply to runs of a study, which are short by design.

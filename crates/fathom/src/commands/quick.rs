@@ -104,7 +104,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Profile::Crystal => format_crystal(&results, &refusals),
         Profile::Screening => format_text(&results, &refusals, &session.process.program()),
     };
-    let output_result = outputs.finish(&results, Some(&text));
+    let output_result = outputs.finish(&results, &[("text", &text)]);
     args.output.record(EntryKind::Quick, &results, None);
     output_result?;
     Ok(Exit::from_results(&results, args.output.strict))

@@ -38,6 +38,6 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut results = recover(records.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;
     let checked = analysis::check(&results);
     results.findings.extend(checked);
-    args.output.outputs(&results.plan)?.finish(&results, None)?;
+    args.output.outputs(&results.plan)?.finish(&results, &[])?;
     Ok(Exit::Partial)
 }

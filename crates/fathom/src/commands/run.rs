@@ -178,7 +178,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 fn write_outputs(args: &Args, outputs: Outputs, results: &Results, clauses: &[Clause]) -> Result<Exit, Faults> {
     let strict = args.output.strict;
     if clauses.is_empty() {
-        let written = outputs.finish(results, None);
+        let written = outputs.finish(results, &[]);
         args.output.record(EntryKind::Run, results, None);
         written?;
         return Ok(Exit::from_results(results, strict));
@@ -190,7 +190,7 @@ fn write_outputs(args: &Args, outputs: Outputs, results: &Results, clauses: &[Cl
         true => html::render_file(&pages::run(results, pages::worst_verdict(&judged, clauses))),
         false => String::new(),
     };
-    let written = outputs.finish_with(results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let written = outputs.finish(results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     args.output.record(EntryKind::Run, results, Some(judged.word()));
     written?;
     Ok(Exit::from_verdict(results, judged.outcome(), strict))

@@ -73,7 +73,7 @@ pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
         Saved::Run(results) => results,
         Saved::Study(study) => return show_study(file, &study, args),
     };
-    args.outputs(&results.plan)?.finish(&results, None)?;
+    args.outputs(&results.plan)?.finish(&results, &[])?;
     Ok(Exit::from_results(&results, false))
 }
 

@@ -23,7 +23,7 @@ use report::html::run::{self, Change, PageContext};
 use report::numbers::{duration_with_unit, format_rough};
 use serde::Serialize;
 use study::diagnosis::KnownLimits;
-use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven};
+use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven, verdict_word};
 
 use crate::judged::JudgedJobs;
 
@@ -183,11 +183,14 @@ const MAX_JUDGED_JOBS: usize = 8;
 
 /// Describes the worst verdict, and the clauses of every job. `None` if no job has that verdict.
 fn verdict_of_jobs(promised: &str, jobs: &[JobVerdict<'_>], worst: Outcome) -> Option<page::Verdict> {
-    let first = jobs.iter().position(|(_, verdict, _)| verdict.outcome == worst)?;
-    let (name, worst_of_job, length) = jobs[first];
+    let numbered = jobs.iter().enumerate();
+    let of_worst = numbered.filter(|(_, (_, verdict, _))| verdict.outcome == worst);
+    // A PASS that leaves promises open is worse than another.
+    let worst_job = of_worst.min_by_key(|(_, (_, verdict, _))| verdict_word(verdict) != PARTLY_PROVEN);
+    let (first, &(name, worst_of_job, length)) = worst_job?;
     let mut page = verdict(promised, worst_of_job, length);
     if jobs.len() > 1 {
-        if worst != Outcome::Pass {
+        if verdict_word(worst_of_job) != Outcome::Pass.word() {
             page.sentence = format!("{} (job “{name}”).", page.sentence.trim_end_matches('.'));
         }
         // An option would set the rate of every job.
@@ -609,6 +612,18 @@ mod tests {
             page.sentence,
             "The storage misses iops >= 1000 by a factor of 2 (job “write”)."
         );
+        let mut partly = met.clone();
+        partly.clauses.push(ClauseVerdict {
+            outcome: Outcome::Inconclusive,
+            ..met.clauses[0].clone()
+        });
+        let jobs = [("read", &met, None), ("write", &partly, None)];
+        let page = verdict_of_jobs("the requirement.", &jobs, Outcome::Pass).unwrap();
+        assert_eq!(page.word, "PARTLY PROVEN: 1 of 2 promises");
+        assert_eq!(page.clauses[0].job.as_deref(), Some("write"));
+        let jobs = [("read", &missed, None), ("write", &partly, None)];
+        let page = verdict_of_jobs("the requirement.", &jobs, Outcome::Fail).unwrap();
+        assert_eq!(page.word, "FAIL");
     }
 
     #[test]

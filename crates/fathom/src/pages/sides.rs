@@ -415,7 +415,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         _ => None,
     };
     if table.is_some() {
-        // The table has the times and targets that differ; the rest follows below.
+        // The table has the targets that differ; the rest follows below.
         let own_lines = about.split_off(common_lines(heads).len());
         let texts = own_lines
             .into_iter()

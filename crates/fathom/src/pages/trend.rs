@@ -471,6 +471,20 @@ mod tests {
     }
 
     #[test]
+    fn the_worst_of_several_tests_decides() {
+        let (quiet, noisy) = ([unchanged(0.12)], [unchanged(0.71)]);
+        let tests = [("quiet", &quiet), ("noisy", &noisy)].map(|(title, figures)| Test {
+            title: title.into(),
+            about: Vec::new(),
+            command: None,
+            figures,
+        });
+        let verdict = build_verdict(&tests);
+        assert_eq!(verdict.word, "UNCLEAR");
+        assert!(verdict.sentence.starts_with("noisy: "), "{verdict:?}");
+    }
+
+    #[test]
     fn the_newest_value_has_its_change_with_an_interval() {
         let mut trend = unchanged(0.1);
         let point = |(entry, value): (usize, &f64)| analysis::compare::TrendPoint {

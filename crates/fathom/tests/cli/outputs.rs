@@ -6,9 +6,7 @@ use std::process::Command;
 use model::event::Phase;
 
 use crate::prelude::*;
-use crate::support::run_briefly;
-
-const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
+use crate::support::{brief_run, run_briefly};
 
 fn run(more: &[&str]) -> Ran {
     run_briefly("null", more)
@@ -28,7 +26,7 @@ fn machine_readable_output_is_alone_on_stdout() {
 /// A report that went nowhere is not a success.
 #[test]
 fn an_output_that_cannot_be_written_is_an_error() {
-    let run = QUICK.join(" ");
+    let run = brief_run("null", &[]).join(" ");
     for line in [&*run, "policies", "help exit-codes", "run --help", "--version"] {
         for (redirection, why) in [(">&-", "it is closed"), (">/dev/full", "No space left on device")] {
             let script = format!("exec {PROGRAM} {line} {redirection}");
@@ -162,7 +160,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
         fathom(&["report", text(&saved), "-o", page]).expect(3, &["a block device"]);
         let list = ["history", "list", "--out", &format!("json={page}")];
         let history = folder.path().join("history.db");
-        finish(command(&[&QUICK[..], &["-q"]].concat()).env("FATHOM_HISTORY", &history)).expect(0, &[]);
+        finish(command(&brief_run("null", &["-q"])).env("FATHOM_HISTORY", &history)).expect(0, &[]);
         finish(command(&list).env("FATHOM_HISTORY", &history)).expect(3, &["a block device"]);
         let output = format!("--output={page}");
         let fio = ["fio", "--name=a", "--ioengine=null", "--size=1m", &output];
@@ -185,7 +183,7 @@ fn an_older_result_stays_until_the_new_one_is_complete() {
 
 #[test]
 fn a_reader_that_closes_the_pipe_is_not_an_error() {
-    let mut child = spawn(&mut command(&[&QUICK[..], &["--out", "ndjson"]].concat()));
+    let mut child = spawn(&mut command(&brief_run("null", &["--out", "ndjson"])));
     let mut pipe = child.stdout.take().unwrap();
     let mut byte = [0];
     pipe.read_exact(&mut byte).unwrap();

@@ -161,10 +161,14 @@ pub fn fathom_line(line: &str) -> Ran {
     fathom(&split_words(line))
 }
 
-/// Runs `fathom run` for 300 ms.
-pub fn run_briefly(target: &str, more: &[&str]) -> Ran {
+/// Arguments of `fathom run` for 300 ms.
+pub fn brief_run<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let run = ["run", "--time", "300ms", "--warm-up", "0", "--target", target];
-    fathom(&[&run[..], more].concat())
+    [&run[..], more].concat()
+}
+
+pub fn run_briefly(target: &str, more: &[&str]) -> Ran {
+    fathom(&brief_run(target, more))
 }
 
 pub fn finish(command: &mut Command) -> Ran {

@@ -101,7 +101,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         true => report::build_page(&request, &results, &verified),
         false => String::new(),
     };
-    let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let written = outputs.finish(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let word = study::verify::verdict_word(&verified.verdict);
     args.output.record(EntryKind::Verify, &results, Some(word));
     written?;

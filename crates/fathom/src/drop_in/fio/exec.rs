@@ -38,7 +38,8 @@ impl Commands {
     pub(super) fn from_jobs(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
         let runs_program = |job: &&Job| job.options.queue.ioengine == "exec" && job.options.engine.program.is_some();
         if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !are_programs_allowed()) {
-            return Err(refusal_line(job.name(), "ioengine=exec runs a program"));
+            let what = format!("{}: ioengine=exec runs a program", job.name());
+            return Err(refusal_line(&what));
         }
         let job_commands = |(place, job): ((usize, usize), &Job)| JobCommands {
             job: place,
@@ -51,13 +52,11 @@ impl Commands {
         let mut list: Vec<JobCommands> = places.zip(&jobs.jobs).map(job_commands).collect();
         list.retain(|commands| commands.before.is_some() || commands.after.is_some());
         match list.first().filter(|_| !are_programs_allowed()) {
-            Some(job) => Err(refusal_line(
-                &job.name,
-                match job.before {
-                    Some(_) => "exec_prerun runs a command of the job file",
-                    None => "exec_postrun runs a command of the job file",
-                },
-            )),
+            Some(job) => {
+                let option = job.before.as_ref().map_or("exec_postrun", |_| "exec_prerun");
+                let what = format!("{}: {option} runs a command of the job file", job.name);
+                Err(refusal_line(&what))
+            }
             None => Ok(Commands {
                 list,
                 cancelled: Vec::new(),
@@ -100,8 +99,9 @@ impl Commands {
     }
 }
 
-fn refusal_line(job: &str, what: &str) -> String {
-    format!("fio: {job}: {what} with the rights of this user; set {ALLOW_PROGRAMS_VARIABLE}=1 to allow it")
+/// Returns the line that refuses a command or a program.
+pub(super) fn refusal_line(what: &str) -> String {
+    format!("fio: {what} with the rights of this user; set {ALLOW_PROGRAMS_VARIABLE}=1 to allow it")
 }
 
 impl JobCommands {

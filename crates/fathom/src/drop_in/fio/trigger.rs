@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use dialects::fio::Jobs;
 
+use super::exec::refusal_line;
 use super::output::Output;
-use crate::permissions::{ALLOW_PROGRAMS_VARIABLE, are_programs_allowed};
+use crate::permissions::are_programs_allowed;
 use crate::process::start_thread;
 
 /// How often to check for the file.
@@ -61,10 +62,7 @@ impl Trigger {
             return Ok(Trigger { state, waiting: None });
         }
         if request.command.is_some() && !are_programs_allowed() {
-            return Err(format!(
-                "fio: --trigger runs a command with the rights of this user; set {}=1 to allow it",
-                ALLOW_PROGRAMS_VARIABLE
-            ));
+            return Err(refusal_line("--trigger runs a command"));
         }
         let shared = Arc::clone(&state);
         let waiting = start_thread("trigger", move || request.wait(&shared, interrupt))

@@ -74,9 +74,12 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         findings: warnings(report),
         sections: build_sections(report, study),
         downloads: vec![figures_download("ab", report)],
-        provenance: summary.as_ref().map_or_else(String::new, |summary| {
+        provenance: summary.map_or_else(String::new, |mut summary| {
             // The default name of its runs.
-            provenance(summary).replacen(", run, ", ", ab, ", 1)
+            if summary.name == "run" {
+                summary.name = "ab".into();
+            }
+            provenance(&summary)
         }),
         ..Page::default()
     };

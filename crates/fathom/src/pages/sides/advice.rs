@@ -254,10 +254,8 @@ mod tests {
         }]
     }
 
-    /// The verdict once counted only the rate, and blamed the storage for what other programs did.
-    #[test]
-    fn a_verdict_counts_latencies_and_disturbed_runs() {
-        let change = |figure: Figure, word: Judgement| Change {
+    fn change(figure: Figure, word: Judgement) -> Change {
+        Change {
             figure,
             from: 1.0,
             to: 1.0,
@@ -266,7 +264,12 @@ mod tests {
             high: None,
             p: None,
             word,
-        };
+        }
+    }
+
+    /// The verdict once counted only the rate, and blamed the storage for what other programs did.
+    #[test]
+    fn a_verdict_counts_latencies_and_disturbed_runs() {
         let ranked = |index: usize| RankedResult {
             index,
             figures: vec![RankedFigure {
@@ -316,34 +319,16 @@ mod tests {
     #[test]
     fn each_of_several_jobs_has_its_verdict() {
         let files = ["a", "b"].map(str::to_owned);
-        let change = |word: Judgement| {
-            [Change {
-                figure: Figure::Iops,
-                from: 1.0,
-                to: 1.0,
-                ratio: 1.0,
-                low: None,
-                high: None,
-                p: None,
-                word,
-            }]
-        };
         let judged = |words: [Judgement; 2]| {
-            let changes = words.map(change);
-            let [one, other] = ["one", "other"].map(|name| {
+            let changes = words.map(|word| [change(Figure::Iops, word)]);
+            let jobs = [("one", &changes[0]), ("other", &changes[1])].map(|(name, changes)| {
                 let [job] = sides(&[]);
-                Sides { job: name, ..job }
+                Sides {
+                    job: name,
+                    changes: vec![&changes[..]],
+                    ..job
+                }
             });
-            let jobs = [
-                Sides {
-                    changes: vec![&changes[0][..]],
-                    ..one
-                },
-                Sides {
-                    changes: vec![&changes[1][..]],
-                    ..other
-                },
-            ];
             let verdict = judge_jobs(&files, &jobs, &[]);
             let clauses = verdict.clauses.into_iter();
             let clauses = clauses.map(|clause| format!("{} {}", clause.promised, clause.word));
