@@ -21,8 +21,8 @@ pub(crate) struct Unfinished {
 }
 
 /// Collects the unfinished operations of the window from `start` to `end`. Completions that are not
-/// counted yet ended after it.
-pub(super) fn collect_unfinished(io: &IoLoop, start: Nanos, end: Nanos) -> Vec<Unfinished> {
+/// counted yet ended after it. If all work `is_done`, nothing more is due.
+pub(super) fn collect_unfinished(io: &IoLoop, (start, end): (Nanos, Nanos), is_done: bool) -> Vec<Unfinished> {
     let mut found = Vec::new();
     for slot in occupied_slots(io) {
         let record = io.slots.get(slot);
@@ -49,7 +49,7 @@ pub(super) fn collect_unfinished(io: &IoLoop, start: Nanos, end: Nanos) -> Vec<U
     }
     // A stream that has spent its budget or its passes owes nothing.
     let streams = io.streams.iter().enumerate();
-    for (number, stream) in streams.filter(|(_, stream)| !io.winding_down && !stream.done) {
+    for (number, stream) in streams.filter(|(_, stream)| !is_done && !stream.done) {
         let Some(gate) = &stream.gate else { continue };
         gate.each_overdue(end, |direction, age, count| {
             let unfinished = entry(&mut found, number as u32, direction);

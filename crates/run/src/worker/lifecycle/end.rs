@@ -78,8 +78,9 @@ impl Worker<'_> {
         let includes_warm_up = phase == Phase::WarmUp && self.lifecycle.stop.includes_warm_up();
         let measured = phase == Phase::Measured || includes_warm_up;
         let at = self.lifecycle.measured.last_completion.max(timeline.phase_start());
-        if let Some((end, reason)) = self.lifecycle.ending.clone() {
-            self.leave_phase(if at < end + SHORT_TAIL { end } else { at }, reason);
+        if let Some(ending) = &self.lifecycle.ending {
+            let end = if at < ending.at + SHORT_TAIL { ending.at } else { at };
+            self.leave_phase(end, ending.reason.clone());
             self.lifecycle.ending = None;
             self.lifecycle.set_boundary(&mut self.io);
             return self.lifecycle.is_draining();

@@ -36,8 +36,16 @@ pub(super) struct Lifecycle {
     warm_up_bytes: Option<WarmUpBytes>,
     first_issue: Nanos,
     end_reason: Option<EndReason>,
-    /// When and why the work ended, while operations in flight still count.
-    ending: Option<(Nanos, EndReason)>,
+    ending: Option<Ending>,
+}
+
+/// The end of the work, while operations in flight still count.
+#[derive(Debug)]
+struct Ending {
+    at: Nanos,
+    reason: EndReason,
+    /// Nothing was left to do.
+    is_done: bool,
 }
 
 /// The measured window of a worker, on the clock of the engine.
@@ -131,8 +139,9 @@ impl Lifecycle {
         io.recorder.usage = self.measured.usage;
         self.grids.finish(&mut io.recorder);
         // Operations that became due during the wait for those in flight are not late.
-        let work_end = self.ending.as_ref().map_or(at, |(end, _)| *end);
-        self.measured.unfinished = collect_unfinished(io, self.measured.start, work_end);
+        let ending = self.ending.as_ref().map(|ending| (ending.at, ending.is_done));
+        let (work_end, is_done) = ending.unwrap_or((at, io.winding_down));
+        self.measured.unfinished = collect_unfinished(io, (self.measured.start, work_end), is_done);
         for (number, stream) in io.streams.iter().enumerate() {
             if let Some(gate) = &stream.gate {
                 for (direction, count) in gate.count_late(work_end).iter() {
@@ -332,7 +341,11 @@ impl Worker<'_> {
             return;
         }
         let Worker { io, lifecycle, .. } = self;
-        lifecycle.ending = Some((at, reason));
+        lifecycle.ending = Some(Ending {
+            at,
+            reason,
+            is_done: io.winding_down,
+        });
         lifecycle.timeline.lift_limits();
         lifecycle.outbox.publish_phase(Phase::Draining);
         // What is planned is still submitted: logs list it already.

@@ -82,6 +82,10 @@ fn operations_that_do_not_complete_in_the_window_have_ages() {
         let stream = paced.clone().with(|stream| stream.mix = mix);
         assert_unfinished(&run(stream, EngineKind::default()), 1000);
     }
+    // Those in flight extend the window of a job that counts all; the others stay due.
+    let stop = Stop::after(Nanos::secs(5)).with(|stop| stop.counts_all = true);
+    let shallow = paced.clone().with(|paced| paced.depth = 4);
+    assert_unfinished(&run_stream_on(hung.clone(), stop, shallow), 996);
     // A device that serves until the end leaves no old operations.
     let job = run_stream_on(device(), Stop::after(Nanos::secs(5)), paced);
     assert_eq!(job.total().unfinished, None);
